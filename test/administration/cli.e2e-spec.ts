@@ -6,14 +6,14 @@ import { testCopy } from '../support/project-copy.js';
 const { copy, database: plain } = await testCopy();
 const KEY_ID = '3f0c2a1e-8f57-4d0e-9a55-0c9f6a0c7d11';
 
-/** Runs a line such as `keys list`. */
+/** Runs a command line such as `keys list`. */
 function run(line: string, environment: Record<string, string> = {}): Promise<Outcome> {
   copy.environment = environment;
   const [program = '', ...words] = line.split(' ');
   return copy.run(program, ...words);
 }
 
-it.each(['migrate', 'keys', 'codes', 'doctor'])('%s --help says how it is typed', async (name) => {
+it.each(['migrate', 'keys', 'codes', 'doctor'])('%s --help shows how the command is typed', async (name) => {
   expect(await run(`${name} --help`)).toEqual({
     status: 0,
     stdout: expect.stringMatching(new RegExp(`^Usage: node dist/${name}\\.js`)),
@@ -21,7 +21,7 @@ it.each(['migrate', 'keys', 'codes', 'doctor'])('%s --help says how it is typed'
   });
 });
 
-describe('is refused in one sentence, with status 1:', () => {
+describe('a wrong command line is refused in one sentence, with status 1:', () => {
   it.each([
     { line: 'keys', sentence: /^a command is missing: issue, .*\. Usage: node dist\/keys\.js .*\n$/ },
     { line: 'keys __proto__', sentence: /^unknown command '__proto__'\. Usage: node dist\/keys\.js .*\n$/ },
@@ -43,7 +43,7 @@ describe('is refused in one sentence, with status 1:', () => {
     expect(await run(line)).toEqual({ status: 1, stdout: '', stderr });
   });
 
-  /** Settings of npm may come from a file: they are no options of the command. */
+  /** Settings of npm, which may come from a file. They are not options of the command. */
   const environment = {
     npm_lifecycle_event: 'migrate',
     npm_config_yes: '',
@@ -62,14 +62,14 @@ describe('is refused in one sentence, with status 1:', () => {
         /^too many .* Usage: npm run migrate -- new .*\. Without "--" npm takes options for its own and .*\.\n$/,
     },
     { line: 'migrate plan --flag', sentence: /^unknown option '--flag'\. Usage: npm run migrate -- plan [^.]*\n$/ },
-  ])('$line, through an npm with settings of its own', async ({ line, sentence }) => {
+  ])('$line, run by an npm that has settings', async ({ line, sentence }) => {
     const stderr = expect.stringMatching(sentence);
     expect(await run(line, environment)).toEqual({ status: 1, stdout: '', stderr });
   });
 });
 
-describe('a reader of the output that closes it early', () => {
-  /** More than a pipe holds, where each is shown. */
+describe('if the reader closes the output early', () => {
+  /** The output with these codes is more than fits into a pipe. */
   const insertCodes = `insert into communication_code select 'T', n, 'x' from generate_series(1, 5000) n;`;
   const deleteCodes = `delete from communication_code where code_type = 'T';`;
   let database: TestDatabase;
@@ -83,19 +83,19 @@ describe('a reader of the output that closes it early', () => {
     { line: 'migrate plan --full', reader: 'head -n 1', status: 2 },
     { line: 'migrate drift', reader: 'head -n 1', status: 2 },
     { line: 'doctor', reader: 'true', status: 2 },
-  ])('leaves the status of $line as it is', async ({ line, reader, status }) => {
+  ])('$line keeps its status', async ({ line, reader, status }) => {
     copy.add('0100_delete', deleteCodes, insertCodes);
     expect(await pipe(line, reader)).toMatchObject({ status: 0, stderr: `status ${status}\n` });
   });
 
-  it('does not end migrate down before it has undone', async () => {
+  it('migrate down still undoes the migration', async () => {
     copy.add('0100_delete', deleteCodes, insertCodes);
     expect(await run('migrate up', { DATABASE_URL: database.url })).toMatchObject({ status: 0 });
     expect(await pipe('migrate down --yes', 'true')).toMatchObject({ status: 0, stderr: 'status 0\n' });
     expect(await database.query('select from communication_code')).toHaveLength(5_000);
   });
 
-  /** In a shell, which prints the status of the command on standard error. */
+  /** Runs a pipe in a shell, which prints the status of the command on standard error. */
   function pipe(line: string, reader: string): Promise<Outcome> {
     const [program = '', ...words] = line.split(' ');
     const command = `"${process.execPath}" dist/${program}.js ${words.join(' ')}`;
@@ -104,7 +104,7 @@ describe('a reader of the output that closes it early', () => {
   }
 });
 
-it('every command but new says and does the same whatever the database is set to, and whatever others put into public', async () => {
+it('settings of the database and functions in public change no output or effect of any command except new', async () => {
   copy.add(
     '0100_list',
     `insert into code_list (name) values ('harmless');`,
@@ -122,7 +122,7 @@ it('every command but new says and does the same whatever the database is set to
     `intervalstyle = 'sql_standard'`,
   ])
     await other.query(`alter database ${other.name} set ${setting}`);
-  // For these types they would be preferred to PostgreSQL's own, which take any
+  // For these types PostgreSQL would prefer them to its own functions, which take any type
   for (const foreign of [
     'format(text, text, text, text, text, text, text) returns text',
     'concat_ws(text, text, text, text) returns text',
@@ -156,7 +156,7 @@ it('every command but new says and does the same whatever the database is set to
     { line: 'migrate check' },
     { line: 'migrate status' },
     { line: 'migrate plan' },
-    { line: 'migrate drift', status: 2 }, // what was filled in by hand
+    { line: 'migrate drift', status: 2 }, // `fill` has changed codes by hand
     { line: 'migrate up' },
     { line: 'migrate down 1 --yes' },
     { line: 'keys issue --client Issued --expires-in 1d' },
@@ -174,7 +174,7 @@ it('every command but new says and does the same whatever the database is set to
   expect(await other.query('select from other.api_key')).toEqual([]);
   await other.drop();
 
-  /** Without the times, ids and keys of this run, and the name of the database. */
+  /** Returns the outcome without the times, ids and keys of this run, and without the database's name. */
   async function comparable(line: string, { url, name }: TestDatabase): Promise<Outcome> {
     const { status, stdout, stderr } = await run(line, { DATABASE_URL: url });
     const text = stdout.replaceAll(name, '…').replaceAll(/\d{4}-\S+Z|ols_\S+|\b[-0-9a-f]{36}\b/g, '…');
@@ -182,7 +182,7 @@ it('every command but new says and does the same whatever the database is set to
   }
 });
 
-/** Rows, and a schema with tables that are called like ours. */
+/** Inserts rows, and makes a schema with tables that have the names of ours. */
 async function fill(database: TestDatabase): Promise<void> {
   await database.query(
     `create schema other; create table other.api_key (like public.api_key including all);

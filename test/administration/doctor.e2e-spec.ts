@@ -10,11 +10,11 @@ import { until } from '../support/until.js';
 
 const [database, issuer] = await Promise.all([createDatabase(), Issuer.start()]);
 const key = await issueKey(database);
-issuer.published.push(issuer.signer.jwk); // twice, which the service accepts
-/** What a test spoils. */
+issuer.published.push(issuer.signer.jwk); // the service accepts a key that is published twice
+/** The databases that tests damage. */
 const spoilt: TestDatabase[] = [];
 
-// On a slow machine an issuer takes longer than the doctor waits
+// On a slow machine an issuer takes longer than the doctor's limit
 liftLimitsOfIssuers();
 
 afterEach(() => {
@@ -26,9 +26,9 @@ afterAll(async () => {
 });
 
 interface Surrounding {
-  /** The lines of the standard input, which `-` has the doctor read. */
+  /** The lines of standard input. The word `-` makes the doctor read them. */
   readonly credentials?: readonly string[];
-  /** Variables that differ from those with which everything is right. */
+  /** Variables that replace those of a configuration without a fault. */
   readonly environment?: Record<string, string>;
 }
 
@@ -63,12 +63,12 @@ function statementsIn(stdout: string): string {
   return statements;
 }
 
-/** Pastes what the doctor prints. */
+/** Runs the statements that the doctor prints. */
 function mend(other: TestDatabase, stdout: string): Promise<unknown> {
   return queryAt(other.urlOf('order_lookup_owner'), statementsIn(stdout));
 }
 
-it('waits for a lock of the codes, and sees no truncated table as empty', async () => {
+it('the doctor waits for a lock of the codes, so that it does not find a table empty that is being replaced', async () => {
   const session = await database.session();
   await session.query(
     `begin; create temp table kept as table area_property; truncate area_property;
@@ -80,7 +80,7 @@ it('waits for a lock of the codes, and sees no truncated table as empty', async 
   expect(await examining).toContain('Calls are answered.');
 });
 
-it('finds no fault where there is none, and shows neither key nor token', async () => {
+it('the doctor finds no fault in a sound installation, and prints neither key nor token', async () => {
   const token = await issuer.token();
   const stdout = await doctor({ credentials: [key.key, `Authorization: Bearer ${token}`] });
   const subjects = stdout.match(/^ok {7}[\w.]+( \w+)?(?=  )/gm)?.map((line) => line.slice(9));
@@ -101,12 +101,12 @@ it('finds no fault where there is none, and shows neither key nor token', async 
   for (const secret of ['tests-only', ...partsOf(key.key), ...partsOf(token)]) expect(stdout).not.toContain(secret);
 });
 
-/** Pieces of a credential. Claims that the doctor shows are decoded, so they are none of them. */
+/** Returns pieces of a credential. The doctor may show decoded claims, which contain none of these pieces. */
 function partsOf(credential: string): string[] {
   return credential.match(/[^.]{20}/g) ?? [];
 }
 
-describe("the machine's clock", () => {
+describe("the doctor's line about the machine's clock", () => {
   const machineNow = Date.now.bind(Date);
   afterEach(() => void jest.restoreAllMocks());
   const setClock = (aheadSeconds: number): void => {
@@ -122,21 +122,24 @@ describe("the machine's clock", () => {
     { aheadSeconds: -300, line: 'fault    clock .* is 300 s behind the database', answers: 'may be refused. Correct' },
     { aheadSeconds: 15, line: 'warning  clock .* is 15 s ahead of the database', answers: 'Calls are answered.' },
     { aheadSeconds: 5, line: 'ok       clock .* agrees', answers: 'Calls are answered.' },
-  ])('that is $aheadSeconds s ahead of the database has a line: $answers', async ({ aheadSeconds, line, answers }) => {
-    setClock(aheadSeconds);
-    const stdout = await doctor();
-    expect(stdout).toMatch(new RegExp(`^${line}`, 'm'));
-    expect(stdout).toContain(answers);
-  });
+  ])(
+    'says "$answers" if the clock is $aheadSeconds s ahead of the database',
+    async ({ aheadSeconds, line, answers }) => {
+      setClock(aheadSeconds);
+      const stdout = await doctor();
+      expect(stdout).toMatch(new RegExp(`^${line}`, 'm'));
+      expect(stdout).toContain(answers);
+    },
+  );
 });
 
-it('one of two issuers that is away: calls with tokens of the other are answered, so only good tokens may be refused', async () => {
+it('if one of two issuers is away, the doctor says only that good tokens may be refused', async () => {
   const stdout = await doctor({ environment: { OAUTH_ISSUER: `${issuer.url},http://127.0.0.1:1` } });
   expect(stdout).toMatch(/^fault {4}issuer .*\n +→ Let the issuer listen at another port/m);
   expect(stdout).toContain('Calls with good tokens may be refused. Correct issuer.');
 });
 
-describe('a surrounding that is wrong', () => {
+describe('the doctor names a fault of the surroundings with its remedy:', () => {
   it.each([
     {
       what: 'a variable is missing, and the server is down',
@@ -148,14 +151,14 @@ describe('a surrounding that is wrong', () => {
       ],
     },
     {
-      what: 'a connection string that is none, which is said once',
+      what: 'a malformed connection string, which is reported once',
       environment: () => ({ DATABASE_URL: 'a' }),
       findings: [
         /^fault {4}configuration {2}DATABASE_URL is not .*\n *→ Every variable is explained in \.env\.example\. .*\n\n.* Correct configuration\.\n$/,
       ],
     },
     {
-      what: 'a password, and the issuer has a slash too many',
+      what: 'a wrong password, and a slash too many in the issuer',
       environment: () => ({
         DATABASE_URL: database.url.replace('tests-only', 'wrong'),
         OAUTH_ISSUER: `${issuer.url}/`,
@@ -167,7 +170,7 @@ describe('a surrounding that is wrong', () => {
       ],
     },
     {
-      what: 'no such database',
+      what: 'a database that does not exist',
       environment: () => ({ DATABASE_URL: database.url.replace(/\/\w+$/, '/no_database') }),
       findings: [
         /^fault {4}database .*does not exist\. Correct the database in the connection string, or create it/m,
@@ -175,7 +178,7 @@ describe('a surrounding that is wrong', () => {
       ],
     },
     {
-      what: 'no such host',
+      what: 'a host that does not exist',
       environment: () => ({ DATABASE_URL: 'postgres://a:b@database.invalid/x' }),
       findings: [
         /^fault {4}database .*database\.invalid.* correct host and port in the connection string/m,
@@ -183,17 +186,17 @@ describe('a surrounding that is wrong', () => {
       ],
     },
     {
-      what: 'a role of too many rights',
+      what: 'a role with too many rights',
       environment: () => ({ DATABASE_URL: database.urlOf('order_lookup_owner') }),
       findings: [/^warning {2}role .*may write too/m, /\nCalls are answered\.\n$/],
     },
-  ])('is told with its remedy: $what', async ({ environment, findings }) => {
+  ])('$what', async ({ environment, findings }) => {
     const stdout = await doctor({ environment: environment() });
     for (const finding of findings) expect(stdout).toMatch(finding);
     expect(stdout).not.toMatch(/secret|tests-only/);
   });
 
-  it('is told with its remedy: a limit of connections', async () => {
+  it('a limit of connections that is reached', async () => {
     const limited = await databaseToSpoil();
     await limited.query(`alter database ${limited.name} connection limit 0`);
     expect(await examine(limited)).toMatch(
@@ -225,8 +228,8 @@ describe('a surrounding that is wrong', () => {
   });
 });
 
-describe('a database that is wrong', () => {
-  it('has migrations that are pending', async () => {
+describe('the doctor finds a fault of the database:', () => {
+  it('pending migrations', async () => {
     const empty = await createDatabase({ migrated: false });
     spoilt.push(empty);
     const stdout = await doctor({ environment: { DATABASE_URL: empty.url } });
@@ -237,7 +240,7 @@ describe('a database that is wrong', () => {
     expect(stdout).toMatch(/ Correct migrations, role, content\.\n$/);
   });
 
-  it('has functions of others, which are not called', async () => {
+  it('and calls none of the functions that others have put into public', async () => {
     const other = await databaseToSpoil();
     await other.query('drop trigger record_update on api_key'); // so that statements are printed, too
     const said = await examine(other);
@@ -256,7 +259,7 @@ describe('a database that is wrong', () => {
     expect(await examine(other)).toBe(said);
   });
 
-  it('keeps from the role what the service reads, until the remedy is pasted', async () => {
+  it('missing rights of the role, until the printed statements are run', async () => {
     const other = await databaseToSpoil();
     await other.query('revoke select on communication_code from order_lookup_service');
     const stdout = await examine(other);
@@ -270,13 +273,13 @@ describe('a database that is wrong', () => {
     );
   });
 
-  it('has an area without a property, so that the service would serve no codes', async () => {
+  it('an area without a property, so that the service would serve no codes', async () => {
     const other = await databaseToSpoil();
     await other.query(`delete from area_property where area = 'order-update'`);
     expect(await examine(other)).toMatch(/^fault {4}content .*the area order-update has no property/m);
   });
 
-  it('has tables of a wrong owner, until the remedy is pasted', async () => {
+  it('tables of a wrong owner, until the printed statements are run', async () => {
     const other = await databaseToSpoil();
     const objects = `select relname::text as name, relowner::regrole::text as owner from pg_class
         where relnamespace = 'public'::regnamespace and relkind in ('r', 'v')
@@ -301,13 +304,13 @@ describe('a database that is wrong', () => {
     expect(await examine(other)).toMatch(/^ok {7}owner/m);
   });
 
-  it('lacks triggers that follow changes, and the migration that the doctor names creates each again', async () => {
+  it('missing triggers, each of which the migration that the doctor names creates again', async () => {
     const other = await databaseToSpoil();
     const following = await other.query<{ table: string; trigger: string }>(
       `select tgrelid::regclass::text as table, tgname as trigger
          from pg_trigger where tgname ~ '^record|^(lock|set)_stamp' order by 1, 2`,
     );
-    expect(following).toHaveLength(30); // so that none of the loops is empty
+    expect(following).toHaveLength(30); // an empty loop would test nothing
     for (const { table, trigger } of following) await other.query(`drop trigger ${trigger} on ${table}`);
     const stdout = await examine(other);
     for (const { table, trigger } of following) {
@@ -326,7 +329,7 @@ describe('a database that is wrong', () => {
       state: 'enable trigger record_update',
       fault: 'is not enabled always: some tools load data past it',
     },
-  ])('has a trigger that $what, until the remedy is pasted', async ({ state, fault }) => {
+  ])('a trigger that $what, until the printed statements are run', async ({ state, fault }) => {
     const other = await databaseToSpoil();
     await other.query(`alter table api_key ${state}`);
     const stdout = await examine(other);
@@ -336,8 +339,8 @@ describe('a database that is wrong', () => {
   });
 });
 
-describe('a credential that does not pass', () => {
-  it('has one sentence with the reason, and what to do', async () => {
+describe('for a credential that does not pass', () => {
+  it('the doctor prints one sentence with the reason and the remedy', async () => {
     const now = new Date().toISOString();
     const settings = { OAUTH_REQUIRED_SCOPE: 'lookups.read', OAUTH_CLIENTS: 'tests' };
     const tokens = [
@@ -390,7 +393,7 @@ describe('a credential that does not pass', () => {
     return issuer.token({ claims });
   }
 
-  /** Signed with a key that the issuer does not publish. */
+  /** Returns a token signed with a key that the issuer does not publish. */
   async function tokenOf(alg: string, kid: string): Promise<string> {
     return issuer.token({ key: await signingKey(alg, kid) });
   }

@@ -58,7 +58,7 @@ async function stored(id: string): Promise<StoredKey | undefined> {
   return row;
 }
 
-/** That a moment is so many days after one between `begunAtMs` and now. */
+/** Asserts that a moment is this many days after some time between `begunAtMs` and now. */
 function expectEnd(moment: Date | string | null | undefined, days: number, begunAtMs: number): void {
   const fromMs = Number(new Date(moment ?? '')) - days * DAY_MS;
   expect(fromMs).toBeGreaterThanOrEqual(begunAtMs);
@@ -70,7 +70,7 @@ function refusedFor(reason: RegExp): Outcome {
 }
 
 describe('keys issue', () => {
-  it('prints the key as one line of JSON and stores its hash alone', async () => {
+  it('prints the key as one line of JSON, and stores only its hash', async () => {
     const { status, stdout, stderr } = await keys('issue', '--client', 'Acme TMS', '--json');
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toMatch(/^.*\n$/);
@@ -95,7 +95,7 @@ describe('keys issue', () => {
     { duration: '2w', days: 14 },
     { duration: '6h', days: 1 / 4 },
     { duration: '5m', days: 5 / MINUTES_OF_A_DAY },
-  ])('lets it expire after $duration, and says so', async ({ duration, days }) => {
+  ])('issues a key that expires after $duration, and says so', async ({ duration, days }) => {
     const begunAtMs = Date.now();
     const { stdout } = await keys('issue', '--client', 'c', '--expires-in', duration);
     const said = /^Its id is (?<id>\S+); it expires at (?<end>\S+Z)\.$/m.exec(stdout)?.groups;
@@ -104,7 +104,7 @@ describe('keys issue', () => {
     expect(key?.expiresAt?.toISOString()).toBe(said?.['end']);
   });
 
-  it('says of a key without an end that it never expires', async () => {
+  it('says that a key without --expires-in never expires', async () => {
     const { stdout } = await keys('issue', '--client', 'endless');
     expect(stdout).toMatch(/; it never expires\.$/m);
   });
@@ -134,17 +134,17 @@ it.each([
   },
   { line: ['revoke', 'ols_x'], reason: /^(?!.*ols_x)There is no key/ },
   { line: ['rotate', 'ols_x'], reason: /^(?!.*ols_x)There is no key/ },
-])('keys refuses $line and says why, but not the word that could be a key', async (refusal) => {
+])('keys refuses $line, says why, and does not repeat a word that could be a key', async (refusal) => {
   expect(await keys(...refusal.line)).toEqual(refusedFor(refusal.reason));
 });
 
-it('the help of keys says the units of a duration', async () => {
+it('the help of keys names the units of a duration', async () => {
   const { stdout } = await keys('issue', '--help');
   expect(stdout.replaceAll(/\s+/g, ' ')).toContain('(m minutes, h hours, d days, w weeks, y years)');
 });
 
 describe('keys list', () => {
-  it('shows each key with its state and moments, never a key or a hash', async () => {
+  it('shows the state and the times of each key, and never a key or a hash', async () => {
     const inForce = await issue('list-a');
     const ended = await issue('list-b', '--expires-in', '9d');
     const expired = await issue('list-c', '--expires-in', '9d');
@@ -154,7 +154,7 @@ describe('keys list', () => {
     await update(expired.id, `created_at = now() - interval '2 d', expires_at = now() - interval '1 d'`);
     await update(ending.id, `revoked_at = now() + interval '20 d'`);
     await database.query(`insert into api_key_use values ($1, '2026-11-21T08:00Z')`, [inForce.id]);
-    // As rows of before the constraint may be
+    // Rows that are older than the constraint may have such a name
     await update(ended.id, `client = E'list-b\\u200b'`);
 
     expect(await listed()).toEqual([
@@ -196,7 +196,7 @@ describe('keys list', () => {
     readonly lastUsedAt: string | null;
   }
 
-  /** Those that the test of the whole list has issued. */
+  /** Returns the keys that the test of the whole list has issued. */
   async function listed(...words: string[]): Promise<ListedKey[]> {
     const all = await jsonOf<ListedKey[]>('list', ...words);
     return all
@@ -209,7 +209,7 @@ describe('keys list', () => {
   }
 });
 
-it('keys revoke ends a key now, also one whose end is set for later, and keeps the first time', async () => {
+it('keys revoke ends a key now, also a rotated one, and keeps the time of the first revocation', async () => {
   const { id } = await issue('c');
   await update(id, `revoked_at = '2999-01-01Z'`);
   const { stdout } = await keys('revoke', id.toUpperCase());
@@ -219,16 +219,16 @@ it('keys revoke ends a key now, also one whose end is set for later, and keeps t
   expect(await keys('revoke', id)).toMatchObject({ stdout });
 });
 
-it('keys revoke shows the characters of a client that nobody sees, as keys list does', async () => {
+it("keys revoke shows invisible characters of a client's name, as keys list does", async () => {
   const { id } = await issue('seen');
-  await update(id, `revoked_at = now()`); // of a key that is in force the constraint would refuse it
+  await update(id, `revoked_at = now()`); // for a key in force the constraint would refuse the name
   await update(id, `client = E'In\\u200bvisible'`);
   const { stdout } = await keys('revoke', id);
   expect(stdout).toContain(String.raw` of In\u200bvisible is revoked since `);
 });
 
 describe('keys rotate', () => {
-  it('issues a second key of the same lifetime, ends the first, and is refused a second time', async () => {
+  it('issues a second key of the same lifetime, sets the end of the first, and refuses to rotate that again', async () => {
     const begunAtMs = Date.now();
     const first = await issue('Acme TMS', '--expires-in', '90d');
     await update(first.id, `created_at = created_at - interval '30 d'`);
@@ -247,7 +247,7 @@ describe('keys rotate', () => {
     expect((await stored(first.id))?.revokedAt).toEqual(end);
   });
 
-  it('issues an endless key for an endless one, which ends after a week', async () => {
+  it('issues a key without an end if the first has none, and ends the first after a week', async () => {
     const begunAtMs = Date.now();
     const first = await issue('without end');
     const { id, former } = await jsonOf<RotatedKey>('rotate', first.id);
@@ -255,12 +255,12 @@ describe('keys rotate', () => {
     expectEnd(former.endsAt, 7, begunAtMs);
   });
 
-  it('succeeds once where two rotate the same key at once', async () => {
+  it('succeeds only once if two people rotate the same key at the same time', async () => {
     const { id } = await issue('twice');
     const holder = await database.session();
     await holder.query('begin');
     await holder.query('select from api_key where id = $1 for update', [id]);
-    // Two programs at once need two processes, but two commands do not
+    // Called in this process, because two programs at the same time would need two processes
     const file = join(PROJECT, 'dist/administration/keys.js');
     const { rotateKey } = (await import(file)) as typeof Keys;
     Object.assign(process.env, environment);

@@ -16,7 +16,7 @@ function show(...words: string[]): Promise<Outcome> {
   });
 }
 
-/** What the command prints for a moment. */
+/** Returns what the command prints for a time. */
 async function shown(moment: string): Promise<string> {
   const { status, stdout, stderr } = await show('--at', moment);
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
@@ -26,14 +26,14 @@ async function shown(moment: string): Promise<string> {
 /** Both are in the order of the contract. */
 const CASES = [...AREAS, ORDER_SCHEDULING].map((area, index) => ({ area, path: ALL_PATHS[index] as string }));
 
-/** What the service answers, in the form in which the command prints it. */
+/** Returns what the service answers, in the form that the command prints. */
 async function answers(): Promise<string> {
   const parts: string[] = [];
   for (const { area, path } of CASES) parts.push(`${area}\n${(await world.get(path)).text}\n`);
   return parts.join('\n');
 }
 
-/** Commits a change, and then a value that tells when the service has read both. */
+/** Commits a change and then a value. When the service answers with the value, it has read both. */
 async function commit(change: string, value: string): Promise<void> {
   await world.database.query(change);
   await world.database.addValue(value, 'orderStatus');
@@ -47,12 +47,12 @@ describe('codes show', () => {
     expect(await show()).toEqual({ status: 0, stdout: await answers(), stderr: '' });
   });
 
-  it.each(CASES)('prints the answer of $area alone, as it is', async ({ area, path }) => {
+  it.each(CASES)('with --area prints the unchanged answer of $area', async ({ area, path }) => {
     const { stdout } = await show('--area', area);
     expect(stdout).toBe((await world.get(path)).text);
   });
 
-  it('prints what will be answered from a moment on, and just before it', async () => {
+  it('prints the future answers from a given time on, and just before that time', async () => {
     const farMs = Date.now() + 3_600_000;
     await commit(
       `insert into code_list_value (code_list, value, valid_from) values ('orderType', 'To come', ${sqlOf(farMs)});
@@ -63,7 +63,7 @@ describe('codes show', () => {
     const future: string[] = [];
     for (const momentMs of [farMs - 1, farMs, farMs + YEAR_MS]) future.push(await shown(isoOf(momentMs)));
 
-    // Nothing else is changed, so it is what will be answered
+    // Nothing else changes, so these will be the answers
     await world.database.query(
       `update code_list_value set valid_from = now() where value = 'To come';
        update communication_code set valid_until = now()`,
@@ -95,7 +95,7 @@ describe('codes show', () => {
     expect(await refusalOf(...words)).toContain(sentence);
   });
 
-  it('takes a date for its first moment in UTC', async () => {
+  it('reads a date as the beginning of that day in UTC', async () => {
     expect(await shown('2999-01-01')).toBe(await shown('2999-01-01T00:00:00Z'));
   });
 
@@ -114,7 +114,7 @@ describe('codes show', () => {
     }
   });
 
-  /** What it says instead, in one line. */
+  /** Returns the one line with which the command refuses. */
   async function refusalOf(...words: string[]): Promise<string> {
     const { status, stdout, stderr } = await show(...words);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { listen } from '../support/ports.js';
 import { PROJECT, begin } from '../support/program.js';
 
-/** A database that never answers, so that each command waits for it. */
+/** A database that never answers, so that each command still waits when the signal comes. */
 let silent: Server;
 let url: string;
 beforeAll(async () => {
@@ -21,17 +21,14 @@ it.each([
   { line: 'keys list', signal: 'SIGINT', status: 130 },
   { line: 'codes show', signal: 'SIGHUP', status: 129 },
   { line: 'doctor', signal: 'SIGTERM', status: 143 },
-] as const)(
-  '$line listens for $signal, so that it ends also as process 1 of a container',
-  async ({ line, signal, status }) => {
-    const [program = '', ...words] = line.split(' ');
-    const command = [process.execPath, `dist/${program}.js`, ...words];
-    const connected = once(silent, 'connection');
-    const { child, ended } = begin(command, PROJECT, { DATABASE_URL: url });
-    const [socket] = await connected;
-    child.kill(signal);
-    // Without a listener the signal itself would end it here, and the status would be null
-    expect((await ended).status).toBe(status);
-    socket.destroy();
-  },
-);
+] as const)('$line ends on $signal, also as process 1 of a container', async ({ line, signal, status }) => {
+  const [program = '', ...words] = line.split(' ');
+  const command = [process.execPath, `dist/${program}.js`, ...words];
+  const connected = once(silent, 'connection');
+  const { child, ended } = begin(command, PROJECT, { DATABASE_URL: url });
+  const [socket] = await connected;
+  child.kill(signal);
+  // Without a listener the signal itself would end this process, and the status would be null
+  expect((await ended).status).toBe(status);
+  socket.destroy();
+});

@@ -14,7 +14,7 @@ import { until } from '../../support/until.js';
 
 const CODES = 'code_type,code,description,valid_from,valid_until';
 const VALUES = 'code_list,value,valid_from,valid_until';
-/** Line ends as the commands write them. */
+/** The line ends that the commands write. */
 const WINDOWS = { record_delimiter: 'windows' };
 const { copy, database } = await testCopy();
 const client = await database.session();
@@ -88,7 +88,7 @@ describe('codes export', () => {
     expect(await exported('keys')).toMatchObject({ status: 1, stdout: '' });
   });
 
-  it('waits for a lock of its table, and sees no truncated one as empty', async () => {
+  it('waits for a lock of its table, so that it does not print a table as empty that is being replaced', async () => {
     await client.query(
       `begin; truncate communication_code; insert into communication_code values ('T', 'loaded', 'D')`,
     );
@@ -98,7 +98,7 @@ describe('codes export', () => {
     expect((await exporting).stdout).toMatch(/^code_type,.*\r\nT,loaded,D,.*\r\n$/);
   });
 
-  it('writes what is read as the same again', async () => {
+  it('prints a file from which migrate new makes no change', async () => {
     await database.query(`insert into communication_code values ('T', '1,2', 'é')`);
     const path = fileWith((await exported('communication-codes')).stdout);
     expect(await copy.run('migrate', 'new', 'same', '--from', path, '--complete')).toEqual({
@@ -133,11 +133,15 @@ describe('migrate new --from', () => {
       constraint: 'communication_code_ends_after_it_begins',
     },
     {
-      what: 'a character that nobody sees',
+      what: 'an invisible character',
       text: `${CODES}\nA,B\u200bC,c,,`,
       constraint: 'communication_code_has_no_invisible_characters',
     },
-    { what: 'a list that there is not', text: `${VALUES}\norderTypo,A,,`, constraint: 'code_list_value_names_a_list' },
+    {
+      what: 'a list that does not exist',
+      text: `${VALUES}\norderTypo,A,,`,
+      constraint: 'code_list_value_names_a_list',
+    },
   ])('names the constraint that refuses $what, and writes nothing', async ({ text, constraint }) => {
     const path = fileWith(text);
     const { status, stdout, stderr } = await copy.run('migrate', 'new', 'bad', '--from', path);
@@ -149,9 +153,9 @@ describe('migrate new --from', () => {
     expect(written()).toEqual([]);
   });
 
-  it('inserts in the middle, leaves what the file lacks, and goes back', async () => {
+  it('inserts in the middle of a list and keeps values that the file lacks, and down restores the table', async () => {
     const before = (await exported('code-lists')).stdout;
-    const lackingCount = linesOf(before).length - 3; // the header, and two of the file
+    const lackingCount = linesOf(before).length - 3; // without the header, and without two rows of the file
     const path = fileWith(
       `${VALUES}\norderType,Standard,,\r\norderType,Transfer,2027-01-01T00:00:00+01:00,\norderType,Return,,\r\n`,
     );
@@ -176,13 +180,13 @@ describe('migrate new --from', () => {
     expect((await exported('code-lists')).stdout).toBe(before);
   });
 
-  it('says how many rows a complete file without lines deletes', async () => {
+  it('with --complete says how many rows an empty file deletes', async () => {
     await database.query(`insert into communication_code values ('T', 'A', 'x'), ('T', 'B', 'y')`);
     const { stdout } = await copy.run('migrate', 'new', 'empty', '--from', fileWith(CODES), '--complete');
     expect(stdout).toMatch(/^created .*\nRows of the table that the file lacks: 2\. The migration deletes them\.\n$/);
   });
 
-  it('refuses a file whole, tells twenty faults at once, each with the line on which it begins', async () => {
+  it('refuses a whole file, and names twenty faults with the line on which each record begins', async () => {
     const bad = Array.from({ length: 15 }, (_, index) => `A,B${index},"a\r\n\nb",x,\r\nA,C${index},d,x,y\r\n`);
     const path = fileWith(`${CODES}\r\n\r\n${bad.join('')}`);
     const { status, stdout, stderr } = await copy.run('migrate', 'new', 'bad', '--from', path);
@@ -219,7 +223,7 @@ describe('migrate new --from', () => {
       fault: /^line 1: the file is not in UTF-8\. Save it as "CSV UTF-8"/,
     },
     {
-      what: 'text behind a quoted cell',
+      what: 'text after a quoted cell',
       text: `${CODES}\nA,B,c,,\n\nA,"B"x,c,,\nA,"C"x,c,,`,
       fault: /^line 4: its quotes are wrong/,
     },
@@ -239,12 +243,12 @@ describe('migrate new --from', () => {
       fault: /^line 1: its quotes are wrong/,
     },
     {
-      what: 'text behind a quoted cell, after empty quoted cells',
+      what: 'text after a quoted cell, below empty quoted cells',
       text: `${CODES}\nA,"B\n\n",c,,\n"","",,,\nA,"B"x,c,,`,
       fault: /^line 6: its quotes are wrong/,
     },
     {
-      what: 'text behind a quoted cell, after a line break in the header',
+      what: 'text after a quoted cell, below a line break in the header',
       text: `code_type,"code\n",description\nA,"B"x,c`,
       fault: /^line 3: its quotes are wrong/,
     },
@@ -258,11 +262,11 @@ describe('migrate new --from', () => {
       text: `${CODES}\nA,"B\n",c,,\nA,C\0,c,,`,
       fault: /^line 4: the file contains U\+0000, as a file in UTF-16 does\./,
     },
-  ])('refuses $what', async ({ text, fault }) => {
+  ])('refuses $what, and names the line', async ({ text, fault }) => {
     expect(await faultsOf(text)).toEqual([expect.stringMatching(fault)]);
   });
 
-  it('takes many rows, in one statement', async () => {
+  it('puts many rows into one statement', async () => {
     const lines = Array.from({ length: 20_000 }, (_, index) => `SAMPLE,C${index},x,,`);
     const { up } = await compare([CODES, ...lines, ''].join('\r\n'));
     expect(up.match(/^ {2}\('SAMPLE'/gm)).toHaveLength(lines.length);
@@ -270,7 +274,7 @@ describe('migrate new --from', () => {
   });
 });
 
-/** Any text that a name may be, of the characters that CSV and SQL take for something else. */
+/** Returns any valid name, made mostly of characters with a meaning in CSV or SQL. */
 function textOf(maxLength: number): fc.Arbitrary<string> {
   const unit = fc.constantFrom('a', 'B', ' ', ',', '"', "'", ';', '\\', '$', '-', 'é', '𝄞');
   const texts = fc.string({ minLength: 1, maxLength, unit });
@@ -287,9 +291,9 @@ interface ListCase {
   readonly columns: string[];
   /** Any line of a file, without the header. */
   readonly line: fc.Arbitrary<string[]>;
-  /** A file that is always tried. */
+  /** A file that every run tries. */
   readonly example: string[][];
-  /** How lines begin whose order in the file is the order of the answers. */
+  /** The beginnings of the lines whose order in the file is the order of the answers. */
   readonly ordered: readonly string[];
 }
 
@@ -312,14 +316,14 @@ const CASES: ListCase[] = [
       beginning,
       end,
     ),
-    // Positions are numbers, so 10 comes behind 9
+    // More than nine values: as a text, position 10 would come before 9
     example: Array.from('lkjihgfedcba', (value) => ['orderType', value, '', '']),
     ordered: ['orderType,', 'equipmentType,'],
   },
 ];
 
 it.each(CASES)(
-  'any file of $name brings the table and its order to what it says, and back',
+  'up makes the table equal to any file of $name, also in its order, and down restores it',
   async ({ list, columns, line, example, ordered }) => {
     await database.query(
       `insert into communication_code values ('a', 'a', 'x', null), ('a', 'B', 'y', '2027-01-01Z'),
@@ -349,18 +353,18 @@ it.each(CASES)(
   },
 );
 
-/** As a file has it. */
+/** Returns the table as the lines of a file. */
 async function table(list: Table, columns: string[]): Promise<string> {
   const rows = await readList(client, list);
   return stringify(rows, { ...WINDOWS, columns, header: true });
 }
 
-/** Of a line: the first two columns of both lists. */
+/** Returns the key of a line: its first two columns, in both lists. */
 function keyOf([first, second]: readonly string[]): string {
   return `${first},${second}`;
 }
 
-/** The rows of a table whose keys these lines lack. */
+/** Returns the rows of a table whose keys are not among these lines. */
 function rowsWithout(csv: string, lines: readonly string[][]): string[][] {
   const keys = new Set(lines.map(keyOf));
   const rows: string[][] = parse(csv, { from_line: 2 });

@@ -1,5 +1,5 @@
-// One more optional column of a communication code, as the recipe in CONTRIBUTING.md adds one to its entity and table:
-// CSV and plan take it from there.
+// Adds an optional column to the communication codes, by the recipe in CONTRIBUTING.md, in the entity and the table only.
+// CSV files and plans have to know the column without another change.
 import 'reflect-metadata';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ await database.query(
   `alter table communication_code
      add sample_note text constraint communication_code_sample_note_is_clean check (is_clean(sample_note, 64))`,
 );
-// The decorator runs before the tables are described, as it would in the class
+// Before `tables.js` is imported: it reads the columns of the decorated entity once
 const { CommunicationCode } = await import('../../../src/database/entities.js');
 Column('text', { name: 'sample_note', nullable: true })(CommunicationCode.prototype, 'sampleNote');
 const { COMMUNICATION_CODE } = await import('../../../src/database/tables.js');
@@ -37,7 +37,7 @@ beforeEach(async () => {
   );
 });
 
-/** The migration that a file makes, and the note of each code after it. */
+/** Applies the migration of a file. Returns its statements, and the note of each code after it. */
 async function apply(text: string) {
   writeFileSync(path, text);
   const { up, down } = await compareWithTable(client, await readCsvFile(path), false);
@@ -50,7 +50,7 @@ async function readNotes() {
   return rows.map(({ code, sample_note }) => [code, sample_note]);
 }
 
-it('a file from before the column is read, and changes no row of it', async () => {
+it('a file without the column is accepted, and keeps the notes of all codes', async () => {
   const { notes } = await apply('code_type,code,description\nT,A,New\nT,B,New\nT,C,New\n');
   expect(notes).toEqual([
     ['A', 'Billing'],
@@ -59,7 +59,7 @@ it('a file from before the column is read, and changes no row of it', async () =
   ]);
 });
 
-it('an empty cell of it is null, which its constraint takes, and the down migration brings the former content', async () => {
+it('an empty cell of the column becomes null, and the down migration restores the former note', async () => {
   const before = await readNotes();
   const { down, notes } = await apply('code_type,code,description,sample_note\nT,A,D,\nT,B,D,Returns\nT,C,D,\n');
   expect(notes).toEqual([
@@ -78,17 +78,17 @@ it('an empty cell of it is null, which its constraint takes, and the down migrat
 it.each([
   { former: null, present: 'Billing', line: '~ codeType "T", code "A", sampleNote nothing → "Billing" changed' },
   { former: 'Billing', present: null, line: '~ codeType "T", code "A", sampleNote "Billing" → nothing changed' },
-])('a plan shows what of it was $former and becomes $present', ({ former, present, line }) => {
+])('a plan shows that a note changes from $former to $present', ({ former, present, line }) => {
   const changes = findChanges(toRows(former), toRows(present), Date.now());
   expect(describeChanges(changes)).toContain(`    ${line}`);
 });
 
-it('a plan leaves it out of a code that has none', () => {
+it('a plan does not mention the column for a code without a note', () => {
   const changes = findChanges(toRows(), toRows(null), Date.now());
   expect(describeChanges(changes)).toContain('    + codeType "T", code "A", description "D" added');
 });
 
-/** A code with this note, or no code at all. */
+/** Returns a code for each note. */
 function toRows(...notes: (string | null)[]): CodeRows {
   const records = notes.map((sampleNote) => ({ codeType: 'T', code: 'A', description: 'D', sampleNote, ...ALWAYS }));
   return { properties: [], values: [], records };

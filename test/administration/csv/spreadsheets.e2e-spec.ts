@@ -1,4 +1,4 @@
-// Files as Excel and LibreOffice write them, with what people do to them.
+// Files as Excel and LibreOffice write them, and as people change them.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, it } from '@jest/globals';
@@ -16,7 +16,7 @@ const folder = testFolder();
 afterEach(() => database.query('truncate communication_code'));
 afterAll(() => database.drop());
 
-/** The table after the migration that the file makes. */
+/** Returns the table after the migration of the file. */
 async function rowsOf(text: string): Promise<readonly Row[]> {
   const path = join(folder, 'list.csv');
   writeFileSync(path, text);
@@ -25,7 +25,7 @@ async function rowsOf(text: string): Promise<readonly Row[]> {
   return readList(client, COMMUNICATION_CODE);
 }
 
-/** The message without the name of the file. */
+/** Returns the message of the refusal, without the name of the file. */
 async function refusalOf(text: string): Promise<string> {
   try {
     await rowsOf(text);
@@ -35,7 +35,7 @@ async function refusalOf(text: string): Promise<string> {
   throw new Error('The file was accepted');
 }
 
-/** A row, whatever further columns the table has. */
+/** Matches a row, also if the table gets further columns. */
 const row = (code: string, more: Row = {}): unknown =>
   expect.objectContaining({ code_type: 'T', code, description: 'D', valid_from: '', valid_until: '', ...more });
 
@@ -46,7 +46,7 @@ it('reads 40 rows of Excel, which leaves out empty last cells after its first bl
   expect(new Set(rows)).toEqual(new Set(lines.map((_line, index) => row(`C${index}`))));
 });
 
-it('takes a last time that is left out for none, also where the row had one', async () => {
+it('removes the end of a row if the last cell is left out', async () => {
   await database.query(`insert into communication_code values ('T', 'C', 'D', null, '2030-01-01Z')`);
   expect(await rowsOf('code_type,code,description,valid_from,valid_until\nT,C,D')).toEqual([row('C')]);
 });
@@ -66,7 +66,7 @@ it.each([
     what: 'lines of separators before the header',
     text: ';;\r\n\r\ncode_type;code;description\r\nT;C;D',
   },
-  { what: 'blanks around the names of columns', text: ' code_type, code ,description \nT,C,D' },
+  { what: 'spaces around the names of columns', text: ' code_type, code ,description \nT,C,D' },
   { what: 'quotes around every cell', text: '"code_type";"code";"description"\r\n"T";"C";"D"\r\n' },
   { what: 'line ends of three kinds', text: 'code_type,code,description\r\nT,C,D\n\r' },
   { what: 'old line ends', text: 'code_type,code,description\rT,C,D\r' },
@@ -74,27 +74,27 @@ it.each([
   expect(await rowsOf(text)).toEqual([row('C')]);
 });
 
-it('reads semicolons, quotes and commas by the header, whatever the cells hold', async () => {
+it('takes the separator from the header, also if cells contain the other one', async () => {
   expect(await rowsOf('code_type;code;description\r\nT;"1;2";"say ""a, b"""\r\n')).toEqual([
     row('1;2', { description: 'say "a, b"' }),
   ]);
   expect(await rowsOf('code_type,code,description\r\nT,1;2,D\r\n')).toEqual([row('1;2')]);
 });
 
-it('leaves times whose column was cleared with its name', async () => {
+it('keeps the times of the table if the column and its name were cleared', async () => {
   await database.query(`insert into communication_code values ('T', 'C', 'D', '2027-01-01Z', '2030-01-01Z')`);
   const text = 'code_type,code,description,,\r\nT,C,New,,\r\n';
   const times = { valid_from: '2027-01-01T00:00:00Z', valid_until: '2030-01-01T00:00:00Z' };
   expect(await rowsOf(text)).toEqual([row('C', { description: 'New', ...times })]);
 });
 
-it('leaves a text as a spreadsheet wrote it: the plan marks it', async () => {
+it('keeps a text that a spreadsheet has changed, because the plan marks it', async () => {
   expect(await rowsOf('code_type,code,description\nT,1.23457E+17,#NAME?')).toEqual([
     row('1.23457E+17', { description: '#NAME?' }),
   ]);
 });
 
-it('refuses a comma too many, with all other faults of the form and their lines', async () => {
+it('refuses one comma too many, and names all faults of the form with their lines', async () => {
   const text = `code_type,code,description,valid_from\r\n\r\nT,A,"1\r\n2\r\n\r\n3",\r\nT,B,D,,more\r\nT,C,D,1.1.2027\r\nT,C,E,`;
   expect((await refusalOf(text)).split('\n')).toEqual([
     'line 7: its field 5 is "more", and that column has no name. Are quotes missing?',

@@ -1,4 +1,4 @@
-// Several people, with branches of one repository, one shared database and one of production.
+// Several people work on branches of one repository, with a shared database and one of production.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ function commit(message: string): void {
   execFileSync('git', [...AUTHOR, 'commit', '-qm', message], { cwd: copy.folder, stdio: 'pipe' });
 }
 
-/** A branch that begins with the release. */
+/** Makes a branch that begins at the release. */
 function checkoutNew(branch: string): void {
   git(`checkout -q -B ${branch} release`);
 }
@@ -53,7 +53,7 @@ function migrate({ url }: TestDatabase, line: string): Promise<Outcome> {
   return copy.run('migrate', ...line.split(' '));
 }
 
-/** Names carry the time at which they are written. */
+/** The time in the names of new files. */
 const FIRST_DAY = '2027-01-01T00:00:00Z';
 const SECOND_DAY = '2027-01-02T00:00:00Z';
 
@@ -62,7 +62,7 @@ interface NewFile {
   readonly writtenAt: string;
 }
 
-/** Creates a file by the command. Gives its name. */
+/** Creates a file with `migrate new`, and returns its name. */
 async function newFile({ subject, writtenAt }: NewFile): Promise<string> {
   const { stdout, stderr } = await newAt(subject, writtenAt);
   const name = /(?<name>\d{14}_\w+)\.sql\n$/.exec(stdout)?.groups?.['name'];
@@ -79,7 +79,7 @@ async function newAt(subject: string, writtenAt: string): Promise<Outcome> {
   }
 }
 
-/** Commits a new file that adds a list. Gives its name. */
+/** Commits a new file that adds a list, and returns its name. */
 async function addList(list: string, writtenAt = FIRST_DAY): Promise<string> {
   const name = await newFile({ subject: `add_${list}`, writtenAt });
   copy.add(name, `insert into code_list (name) values ('${list}');`, `delete from code_list where name = '${list}';`);
@@ -96,7 +96,7 @@ it.each([
   { order: 'ours first', branches: ['ours', 'theirs'] },
   { order: 'theirs first', branches: ['theirs', 'ours'] },
 ])(
-  'two branches with new files merge in either order, one of them applied elsewhere before: $order',
+  'two branches with new files may be merged in any order, although one file is applied elsewhere: $order',
   async ({ branches }) => {
     checkoutNew('theirs');
     const theirs = await addList('theirs');
@@ -127,12 +127,12 @@ it.each([
   },
 );
 
-it('a file that is reverted and written again under the same subject runs', async () => {
+it('a file that was reverted and written again with the same subject is applied', async () => {
   const database = await newDatabase();
   const reverted = await addList('ours');
   expect(await migrate(database, 'up')).toMatchObject({ stdout: `applied  ${reverted}\n` });
   git('revert --no-edit HEAD');
-  // It was not undone in this database
+  // Nobody has undone the reverted file in this database
   expect(await migrate(database, 'status')).toMatchObject({
     status: 1,
     stdout: expect.stringContaining(`git log --all -- migrations/${reverted}.sql`),
@@ -144,14 +144,14 @@ it('a file that is reverted and written again under the same subject runs', asyn
 });
 
 describe('migrate new', () => {
-  it('names a file after all others, also after one whose writer has a fast clock', async () => {
+  it('gives a file a name after all others, also if the clock of another writer was ahead', async () => {
     copy.add('29991231235959_far_ahead', 'select 1;', 'select 1;');
     const writtenAt = FIRST_DAY;
     expect(await newFile({ subject: 'one', writtenAt })).toBe('30000101000000_one');
     expect(await newFile({ subject: 'two', writtenAt })).toBe('30000101000001_two');
   });
 
-  it('refuses a subject that is no name of a file', async () => {
+  it('refuses a subject that cannot be part of the name', async () => {
     const files = readdirSync(copy.migrations);
     expect(await copy.run('migrate', 'new', 'Bad-Name')).toEqual({
       status: 1,

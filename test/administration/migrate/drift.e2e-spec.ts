@@ -5,14 +5,14 @@ import { testCopy } from '../../support/project-copy.js';
 
 const { copy, database: first } = await testCopy();
 
-/** A role of her own, as docs/operators.md shows. */
+/** A role for one person, made as docs/operators.md shows. */
 const person = `ada_${first.name.slice(-12)}`;
 await first.query(
   `create role ${person} login password '${PASSWORD}' in role order_lookup_owner;
    alter role ${person} set role = 'order_lookup_owner'`,
 );
 
-/** Of each test, which has its own. */
+/** The database of the present test. Each test has its own. */
 let database: TestDatabase;
 const databases: TestDatabase[] = [];
 beforeEach(async () => {
@@ -43,7 +43,7 @@ async function up(): Promise<string> {
 }
 
 describe('migrate drift', () => {
-  it('shows no change of a code after migrations, and the history names who ran them', async () => {
+  it('shows no change of a code that migrations made, and the history names who ran them', async () => {
     copy.add('0100_add', `insert into code_list (name) values ('added'); reset role;`);
     copy.add('0101_make', 'create table made (x int);');
     await up();
@@ -57,7 +57,7 @@ describe('migrate drift', () => {
     expect(await database.query(added)).toEqual([recorded, recorded]);
   });
 
-  it('shows what else was changed and by whom, whatever the session claims, and forgets nothing', async () => {
+  it('shows all other changes and who made them, also if the session claims to be a migration', async () => {
     copy.add('0101_make', 'create table made (x int);', 'drop table made;');
     await up();
     await database.query(`update code_list_value set value = 'Flatbed' where value = 'FlatBed'; select pg_sleep(0.01)`);
@@ -91,7 +91,7 @@ describe('migrate drift', () => {
     expect(await migrate('drift', '--since', 'yesterday')).toMatchObject({ status: 1 });
   });
 
-  it('shows changes of keys apart, with login and program, whatever program it claims to be, and ends with 0', async () => {
+  it('lists changes of keys separately, with their login and program, and ends with 0', async () => {
     const issued = await copy.run('keys', 'issue', '--client', 'Acme', '--json');
     const { id } = JSON.parse(issued.stdout) as { id: string };
     await database.query(
@@ -111,7 +111,7 @@ describe('migrate drift', () => {
     expect(stdout).not.toContain('key_hash');
   });
 
-  it('lists a change until a migration has written every row that it names', async () => {
+  it('lists a change until migrations have written every row that the change names', async () => {
     await database.query(
       `update code_list_value set value = 'Fridge' where value = 'Refrigerated';
        insert into communication_code values ('T', 'N', 'by hand')`,
@@ -122,7 +122,7 @@ describe('migrate drift', () => {
        update code_list_value set value = 'Cold' where value = 'Fridge';`,
     );
     await up();
-    const half = await migrate('drift'); // nothing has written a row with the former name
+    const half = await migrate('drift'); // no migration has written the row with the former name
     expect(half.stdout).toMatch(/^\S+ .*"Refrigerated".* → .*"Fridge".*\n$/);
     copy.add(
       '0101_whole',
@@ -141,7 +141,7 @@ describe('migrate drift', () => {
     const { stdout } = await migrate('drift');
     const lines = stdout.trimEnd().split('\n');
     expect(lines).toHaveLength(1_001);
-    expect(lines[0]).toContain('"code": "2"'); // the first one is older
+    expect(lines[0]).toContain('"code": "2"'); // code 1 was changed more than 90 days ago
     expect(lines[999]).toContain('"code": "1001"');
     expect(lines[1_000]).toBe('… and 2 later changes. To see them: --since');
   });

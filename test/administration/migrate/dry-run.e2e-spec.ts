@@ -1,4 +1,4 @@
-// What happens to a plan, and to others, while it looks at what migrations would do.
+// A plan and other sessions at the same time.
 import { describe, expect, it } from '@jest/globals';
 import { issueKey } from '../../support/api-keys.js';
 import type { Outcome } from '../../support/program.js';
@@ -18,7 +18,7 @@ function plan(): Promise<Outcome> {
   return copy.run('migrate', 'plan');
 }
 
-/** Until the file sleeps. */
+/** Waits until the migration sleeps. */
 async function asleep(): Promise<void> {
   const sleeping = `select ${SESSIONS} and wait_event = 'PgSleep'`;
   await until(async () => (await database.query(sleeping)).length > 0);
@@ -32,7 +32,7 @@ function addSlowFile(sql: string): void {
   copy.add('0100_slow', `${sql}; select pg_sleep(3600);`);
 }
 
-describe('a plan beside others', () => {
+describe('a plan, while others use the database,', () => {
   it('opens one session', async () => {
     addSlowFile('create table slow ()');
     const planning = plan();
@@ -43,7 +43,7 @@ describe('a plan beside others', () => {
     expect(sessions).toHaveLength(1);
   });
 
-  it('lets a key be revoked and a code be changed meanwhile, if no migration touches them', async () => {
+  it('does not block the revocation of a key or the change of a code that no migration touches', async () => {
     const keys = await Promise.all(['Acme', 'Other'].map((client) => issueKey(database, { client })));
     addSlowFile('create table slow ()');
     const planning = plan();
@@ -56,7 +56,7 @@ describe('a plan beside others', () => {
     await planning;
   });
 
-  it('does not report a key that somebody else revokes meanwhile', async () => {
+  it('does not report a key that somebody else revokes during the plan', async () => {
     const { id } = await issueKey(database, { client: 'Acme' });
     const planning = planBesides(async () => {
       await database.query('update api_key set revoked_at = now() where id = $1', [id]);
@@ -64,7 +64,7 @@ describe('a plan beside others', () => {
     expect(await planning).toMatchObject({ status: 0, stdout: expect.stringContaining('Callers see no difference.') });
   });
 
-  it('says that it has to be repeated if codes were changed meanwhile', async () => {
+  it('says that it has to be repeated if somebody changes codes during the plan', async () => {
     const planning = planBesides(() => database.addValue('Between'));
     expect(await planning).toEqual({
       status: 1,
@@ -73,11 +73,11 @@ describe('a plan beside others', () => {
     });
   });
 
-  /** A plan whose migration waits for a lock until something was done. */
+  /** Runs a plan whose migration waits for a lock until `act` is done. */
   async function planBesides(act: () => Promise<unknown>): Promise<Outcome> {
     const holder = await database.session();
     await holder.query(`select pg_advisory_lock(${LOCK})`);
-    // The limit for locks is lifted: a slow machine would reach it
+    // Without a limit for locks, because a slow machine would reach it
     copy.add('0100_wait', `set local lock_timeout = 0; select pg_advisory_xact_lock(${LOCK});`);
     const planning = plan();
     const waiting = `select ${SESSIONS} and wait_event = 'advisory'`;
@@ -98,7 +98,7 @@ describe('a plan beside others', () => {
 });
 
 describe('a plan leaves no lock, and ends,', () => {
-  it('where it is killed', async () => {
+  it('if it is killed', async () => {
     addSlowFile('lock table communication_code');
     const { child, ended } = copy.start('migrate', 'plan');
     await asleep();
@@ -113,12 +113,12 @@ describe('a plan leaves no lock, and ends,', () => {
   }
 
   it.each<End>([
-    { what: 'it is cut from its server', end: async (proxy) => proxy.cut() },
+    { what: 'its connection is cut', end: async (proxy) => proxy.cut() },
     {
-      what: 'its server ends it',
+      what: 'PostgreSQL ends its session',
       end: () => database.query(`select pg_terminate_backend(pid) ${SESSIONS}`),
     },
-  ])('where $what', async ({ end }) => {
+  ])('if $what', async ({ end }) => {
     const proxy = await Proxy.before(database.urlOf('order_lookup_owner'));
     copy.environment = { DATABASE_URL: proxy.url };
     addSlowFile('lock table communication_code');

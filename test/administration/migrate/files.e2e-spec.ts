@@ -6,14 +6,14 @@ import { testCopy } from '../../support/project-copy.js';
 
 const { copy, database } = await testCopy();
 process.env['DATABASE_URL'] = database.url;
-// The program without a process for each file
+// Called in this process: a process for each file would take too long
 const folder = join(copy.folder, 'dist/administration/migrate');
 const { planUp } = (await import(join(folder, 'plan.js'))) as typeof Planning;
 const { applyPending, undo } = (await import(join(folder, 'run-migrations.js'))) as typeof Run;
 await database.query(`create procedure commits() language plpgsql as $$ begin commit; end $$;
   create function fails() returns int language plpgsql as $$ begin\n\n\n\n\n return nothing; end $$`);
 
-/** All that the files below try to change: the rows of three tables, and which tables there are. */
+/** Returns everything that the files below try to change: the rows of three tables, and the names of all tables. */
 const contents = () =>
   database.query(
     `select t::text from code_list t union all select t::text from code_list_value t
@@ -28,7 +28,7 @@ const ALONE = /cannot run inside a transaction block/;
 const ATOMIC = 'returns int begin atomic select 1; end;';
 const row = `('A', 'B', 'it''s a description of some length, so that the file is large'),\n`;
 
-describe('a file that PostgreSQL refuses changes nothing, in plan and in up', () => {
+describe('a file that PostgreSQL refuses changes nothing, neither by plan nor by up:', () => {
   it.each([
     { kind: 'commit', up: `${DELETE} commit;`, message: TRANSACTION },
     { kind: 'commit and chain', up: `${DELETE} COMMIT AND CHAIN;`, message: TRANSACTION },
@@ -121,7 +121,8 @@ describe('a file that PostgreSQL refuses changes nothing, in plan and in up', ()
     expect(await contents()).toEqual(before);
   });
 
-  it('set transaction read only, of which only up can tell, since it writes the row of the migration', async () => {
+  // `plan` cannot see this fault, because only `up` writes pgmigrations
+  it('set transaction read only, which only up refuses', async () => {
     copy.add('0100_x', 'set transaction read only;');
     await expect(applyPending()).rejects.toThrow('0100_x.sql: cannot execute INSERT in a read-only transaction');
   });
@@ -130,7 +131,7 @@ describe('a file that PostgreSQL refuses changes nothing, in plan and in up', ()
     { what: 'U+00A0', sql: 'insert\u00a0into code_list values (1);', shown: String.raw`near "insert\u00a0into"` },
     { what: 'U+200B', sql: 'select 1;\n\u200bselect 1;', shown: String.raw`near "\u200bselect"` },
     { what: 'U+FEFF', sql: 'select 1;\n\nselect nope\ufeff;', shown: String.raw`column "nope\ufeff"` },
-  ])('a character that nobody sees, which is shown with its line: $what', async ({ sql, shown }) => {
+  ])('an invisible character, which the message shows with its line: $what', async ({ sql, shown }) => {
     copy.add('0100_x', sql);
     const line = 1 + sql.split('\n').length;
     const message = expect.objectContaining({
@@ -143,18 +144,18 @@ describe('a file that PostgreSQL refuses changes nothing, in plan and in up', ()
 
   it.each([
     {
-      where: 'behind a byte order mark and CRLF',
+      where: 'after a byte order mark and CRLF',
       text: '\ufeff-- Up Migration\r\n\r\nselect 1;\r\nselec 2;\r\n',
     },
-    { where: 'behind a comment and CRLF', text: '-- why\r\n-- Up Migration\r\n\r\nselec 2;\r\n' },
-    { where: 'behind emoji', text: `-- Up Migration\nselect '${'😀'.repeat(60)}';\n\nselec 2;` },
-  ])('and the line is right $where', async ({ text }) => {
+    { where: 'after a comment and CRLF', text: '-- why\r\n-- Up Migration\r\n\r\nselec 2;\r\n' },
+    { where: 'after emoji', text: `-- Up Migration\nselect '${'😀'.repeat(60)}';\n\nselec 2;` },
+  ])('with the right line number $where', async ({ text }) => {
     copy.write('0100_x', text);
     await expect(applyPending()).rejects.toThrow('0100_x.sql, line 4: syntax error at or near "selec"');
   });
 });
 
-describe('a file that looks alike is applied, as its plan says', () => {
+describe('a sound file that looks like a refused one is applied as its plan says:', () => {
   it.each([
     { kind: 'commit in a string', up: `select E'it\\'s; commit; x', 'a\n; commit; b';` },
     { kind: 'nested comments', up: '/* /* ; commit; */ ; commit; */ select 1;' },

@@ -12,7 +12,7 @@ function newFromList(): Promise<Outcome> {
 }
 
 describe('migrate new --from', () => {
-  it('counts the pending files, so that the same rows are not written twice', async () => {
+  it('takes pending files into account, so that the same rows are not written twice', async () => {
     writeFileSync(list, 'code_type,code,description\nT,A,First\nT,B,Second\n');
     copy.add(
       '0100_first',
@@ -35,7 +35,7 @@ describe('migrate new --from', () => {
     expect(codes).toEqual([{ code: 'A' }, { code: 'B' }]);
   });
 
-  it('says which pending file cannot run', async () => {
+  it('names the pending file that fails', async () => {
     writeFileSync(list, 'code_type,code,description\nT,C,Third\n');
     copy.add('0101_wrong', 'selec 1;');
     expect(await newFromList()).toEqual({

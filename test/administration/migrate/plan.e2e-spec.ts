@@ -15,7 +15,7 @@ const TABLES = [
   ...['code_list', 'code_list_value', 'area_property', 'communication_code', 'api_key'],
   ...['history', 'revision', 'pgmigrations'],
 ];
-/** All that a plan could leave: the rows of these tables, and which tables, views and indexes there are. */
+/** Returns everything that a plan could leave behind: the rows of these tables, and all tables, views and indexes. */
 function contents(): Promise<unknown[]> {
   const rows = TABLES.map((table) => `select '${table} ' || to_jsonb(t)::text as row from ${table} t`);
   const relations = `select relname from pg_class where relnamespace = 'public'::regnamespace`;
@@ -24,7 +24,7 @@ function contents(): Promise<unknown[]> {
 
 const SAFE = 'Nothing here breaks clients.';
 const UNSAFE = 'WARNING: this can break clients (lines with "!").';
-/** The lines of a list that both areas return. */
+/** Returns the lines of a list that both areas return. */
 function inBoth(property: string, ...lines: string[]): string {
   const areas = ['order-update', 'order-capture-v2'];
   return areas.map((area) => `\n${area}, ${property}\n${lines.join('\n')}\n`).join('');
@@ -35,7 +35,7 @@ const TRANSFER = `insert into code_list_value (code_list, value, position) value
 
 const HALF_A_YEAR_MS = 182 * 86_400_000;
 
-/** Midnight in UTC, by the clock of the database. */
+/** Returns a midnight in UTC, by the clock of the database. */
 function inDays(days: number): string {
   return `date_trunc('day', now(), 'UTC') + interval '${days} days'`;
 }
@@ -49,7 +49,7 @@ describe('migrate plan shows', () => {
       shown: `\nCallers see 2 changes: 2 added.\n${inBoth('orderType', '    + Transfer added')}`,
     },
     {
-      what: 'a value in the middle, and any other order',
+      what: 'a value in the middle of a list, and other new orders',
       up: `${TRANSFER} update code_list_value set position = case value when 'Transfer' then 2 else 3 end
              where code_list = 'orderType' and value in ('Transfer', 'Return');
            update code_list_value set position = 9 where value = 'DryVan';`,
@@ -92,7 +92,7 @@ order-scheduling
 `,
     },
     {
-      what: 'a property in another place, which breaks nobody',
+      what: 'a property at another position, which breaks no client',
       up: `update area_property set position = 99 where area = 'order-update' and property = 'commentType';`,
       down: `update area_property set position = 1 where area = 'order-update' and property = 'commentType';`,
       shown: expect.stringMatching(
@@ -112,7 +112,7 @@ order-scheduling
     expect(await contents()).toEqual(before);
   });
 
-  it('effective times; what ends within 30 days of the clock of the database counts as a break', async () => {
+  it('effective times, and a break if something ends within 30 days by the clock of the database', async () => {
     copy.add(
       '21000101000000_schedule',
       `update code_list_value set valid_until = ${inDays(5)} where value = 'Best';
@@ -146,7 +146,7 @@ order-scheduling
     expect(down.stdout).toContain('- Best no longer removed at ');
   });
 
-  /** By the clock of who plans. Gives what is printed. */
+  /** Runs a plan on a machine whose clock is half a year ahead, and returns its output. */
   async function planHalfAYearAhead(...words: string[]): Promise<string> {
     const clock = jest.spyOn(Date, 'now');
     clock.mockImplementation(() => Number(new Date()) + HALF_A_YEAR_MS);
@@ -158,7 +158,7 @@ order-scheduling
     }
   }
 
-  it('everything, from an empty database', async () => {
+  it('all codes as added, if the database is empty', async () => {
     const [counted] = await database.query<{ properties: number; values: number }>(
       `select (select count(*)::int from area_property) as properties,
          (select count(*)::int from area_property join code_list_value using (code_list)) as values`,
@@ -181,7 +181,7 @@ order-scheduling
     }
   });
 
-  it('that nobody can say yet what callers would see, if a value of an enum must be committed first', async () => {
+  it('that the effect is unknown, if a value of an enum must be committed first', async () => {
     await database.query(`create type m as enum ('a'); alter type m owner to order_lookup_owner`);
     copy.add('21000101000000_extend', `alter type m add value 'b';`);
     copy.add('21000101000001_use', `select 'b'::m;`);
@@ -197,8 +197,8 @@ order-scheduling
   });
 });
 
-describe('a plan that is long', () => {
-  it('has totals and the first lines, fits into a comment, and has the rest with --full and --json', async () => {
+describe('a long plan', () => {
+  it('shows totals and the first lines, fits into a comment, and shows the rest with --full and --json', async () => {
     copy.add(
       '21000101000000_many',
       `insert into communication_code
@@ -228,7 +228,7 @@ describe('a plan that is long', () => {
   });
 });
 
-it('migrate plan marks what resembles another code and what a spreadsheet made, and its status stays', async () => {
+it('migrate plan marks texts that resemble another code or that a spreadsheet made, without another status', async () => {
   await database.query(
     `insert into code_list (name) values ('answers');
      insert into code_list_value (code_list, value) values ('answers', '007'), ('answers', 'NO-ANSWER')`,
@@ -259,7 +259,7 @@ Nothing here breaks clients.
   }
 });
 
-it('migrate plan shows a character that nobody sees as its escape', async () => {
+it('migrate plan shows an invisible character as an escape', async () => {
   copy.add(
     '21000101000000_x',
     `alter table communication_code drop constraint communication_code_has_no_invisible_characters;
@@ -270,7 +270,7 @@ it('migrate plan shows a character that nobody sees as its escape', async () => 
   expect(stdout).toContain(String.raw`+ codeType "Typ", code "LEFT\u200b", description "x" added`);
 });
 
-describe('migrate plan sees what the service would see:', () => {
+describe('migrate plan reports what the service would meet:', () => {
   const CODES = '! the service would not serve the codes: ';
   const KEYS = '! callers will be refused: the service could not read its keys: ';
   const LOST = '! callers will be refused: keys of Acme';
@@ -297,11 +297,11 @@ describe('migrate plan sees what the service would see:', () => {
     const { status, stdout } = await plan();
     expect({ status, stdout }).toEqual({ status: 2, stdout: expect.stringContaining(said) });
     expect(stdout).toContain(UNSAFE);
-    expect(stdout).toContain('\nCallers see this:\n'); // and no code as removed, which running replicas go on serving
+    expect(stdout).toContain('\nCallers see this:\n'); // no code is shown as removed, because running replicas go on serving it
     expect(await contents()).toEqual(before);
   });
 
-  it('present codes that cannot be served either, so that nobody can say what callers lose', async () => {
+  it('codes that cannot be served already now, so that the changes for callers are unknown', async () => {
     const ofArea = `from area_property where area = 'order-update'`;
     await database.query(`create table kept as select * ${ofArea}; grant select on kept to public; delete ${ofArea}`);
     copy.add('21000101000000_x', 'insert into area_property select * from kept;');
@@ -315,7 +315,7 @@ describe('migrate plan sees what the service would see:', () => {
     }
   });
 
-  it('a client whose name has a character that nobody sees, which is shown', async () => {
+  it('a client with an invisible character in its name, which is shown as an escape', async () => {
     await database.query(
       `insert into api_key (client, key_hash, revoked_at)
          values (E'In\\u200bvisible', sha256('invisible'), now() + interval '60 days')`,
@@ -329,7 +329,7 @@ describe('migrate plan sees what the service would see:', () => {
     }
   });
 
-  it('a key that ends after 30 days is no refusal', async () => {
+  it('no refusal of a key that ends in more than 30 days', async () => {
     copy.add('21000101000000_x', `update api_key set expires_at = now() + interval '31 days';`);
     expect(await plan()).toMatchObject({ status: 0 });
   });

@@ -20,11 +20,11 @@ async function applied(where = database): Promise<unknown[]> {
   return rows.map(({ name }) => name as unknown);
 }
 
-/** The rights of deploy/database/1-roles.sql: the owner may create tables, and the service may read them. */
+/** The rights that deploy/database/1-roles.sql grants: the owner may create tables, and the service may read them. */
 const RIGHTS = `
   grant usage, create on schema public to order_lookup_owner;
   alter default privileges for role order_lookup_owner in schema public grant select on tables to order_lookup_service`;
-/** A file looks whether settings of others are left. */
+/** SQL of a migration that fails if an earlier migration's settings are still set. */
 const LOOK = `do $$ begin
   if current_setting('search_path') <> 'public, pg_temp' or current_setting('TimeZone') <> 'UTC'
     or current_user <> 'order_lookup_owner'
@@ -40,7 +40,7 @@ const SPOIL = `set search_path = nowhere; set timezone = 'Asia/Tokyo'; set dates
   set lock_timeout = 1; set default_statistics_target = 7; set role order_lookup_service; set default_transaction_read_only = on;`;
 
 describe('migrate up', () => {
-  it('applies each migration once, though three run at once, whatever the database is set to', async () => {
+  it('applies each migration once if three run at the same time, also with other settings of the database', async () => {
     const empty = await createDatabase({ migrated: false });
     await empty.query(RIGHTS);
     for (const setting of [
@@ -59,7 +59,7 @@ describe('migrate up', () => {
 
     const holder = await empty.session();
     await holder.query(`begin; select pg_advisory_xact_lock(${PG_MIGRATE_LOCK_ID})`);
-    // `copy.run` runs one program at a time. This is the copy's own module, since it applies the migrations beside it
+    // Three runs at once are needed, so we import the copy's module: it applies the copy's migrations
     const file = join(copy.folder, 'dist/administration/migrate/run-migrations.js');
     const { applyPending } = (await import(file)) as typeof Runs;
     const running = Promise.all([1, 2, 3].map(() => applyPending(copy.environment)));
@@ -83,7 +83,7 @@ describe('migrate up', () => {
     await empty.drop();
   });
 
-  it('leaves nothing half done and no lock when it is killed', async () => {
+  it('leaves no half-applied migration and no lock if it is killed', async () => {
     copy.add('0100_take_long', `create table half_done (x int);\nselect pg_sleep(3600);`);
     const { child, ended } = copy.start('migrate', 'up');
     const session = `select from pg_stat_activity where datname = current_database()
@@ -115,7 +115,7 @@ describe('migrate up', () => {
     await holder.query('commit');
   });
 
-  it('applies each migration up to the one that fails; none sees what another has set', async () => {
+  it('applies all migrations before the one that fails, and none sees the settings of another', async () => {
     copy.add('0100_spoil', SPOIL, SPOIL);
     copy.add('0101_look', LOOK, LOOK);
     copy.write('0102_windows', '\ufeff-- Up Migration\r\ncreate table x ();\r\n-- Down Migration\r\ndrop table x');
@@ -130,13 +130,13 @@ describe('migrate up', () => {
     expect(await applied()).toEqual([...MIGRATIONS, '0100_spoil', '0101_look', '0102_windows', '0103_save']);
     copy.add('0104_fail', 'select 1;', 'select 1;');
     copy.add('0098_early', 'select 1;', 'select 1;');
-    const rest = 'applied  0098_early\napplied  0104_fail\n'; // also behind later ones
+    const rest = 'applied  0098_early\napplied  0104_fail\n'; // 0098 runs although later ones are applied
     expect(await migrate('up')).toEqual({ ...GOOD, stdout: rest });
     expect(await migrate('down 6 --yes')).toMatchObject(GOOD);
     expect(await applied()).toEqual(MIGRATIONS);
   });
 
-  it('makes the same objects of files with the line ends of Windows', async () => {
+  it('makes the same objects from files with the line ends of Windows', async () => {
     const empty = await createDatabase({ migrated: false });
     await empty.query(RIGHTS);
     copy.environment = { DATABASE_URL: empty.url };
@@ -149,7 +149,7 @@ describe('migrate up', () => {
     await empty.drop();
   });
 
-  it('keeps ORDER_LOOKUP_PERSON in the change history', async () => {
+  it('records ORDER_LOOKUP_PERSON in the change history', async () => {
     copy.environment = { DATABASE_URL: database.url, ORDER_LOOKUP_PERSON: "Ada O'Neill" };
     copy.add(
       '0100_list',
@@ -162,7 +162,7 @@ describe('migrate up', () => {
     expect(await migrate('down --yes')).toMatchObject(GOOD);
   });
 
-  it('says in one line that there is no such database, as plan does', async () => {
+  it('says in one line that the database does not exist, as plan does', async () => {
     copy.environment = { DATABASE_URL: database.url.replace(/[^/]+$/, 'absent') };
     const { status, stderr } = await migrate('up');
     const line = /^The database absent at .* cannot be used: database "absent" does not exist\. .*\n$/;
@@ -178,10 +178,10 @@ describe('migrate down', () => {
     down: `delete from code_list_value where value = 'Transfer';`,
   };
 
-  it('shows what it would undo, and wants --yes where nobody can be asked', async () => {
+  it('shows what it would undo, and needs --yes if nobody can be asked', async () => {
     copy.add('0100_value', VALUE.up, VALUE.down);
     expect(await migrate('up')).toMatchObject(GOOD);
-    // The host in the query is the one that pg connects to
+    // pg connects to the host in the query
     const { port } = new URL(database.url);
     const elsewhere = database.url.replace(/@[^/]+/, '@elsewhere.invalid');
     copy.environment = { DATABASE_URL: `${elsewhere}?host=127.0.0.1&port=${port}` };
@@ -219,7 +219,7 @@ describe('migrate down', () => {
     if (status !== 0) expect(await migrate('down --yes')).toMatchObject(GOOD);
   });
 
-  it('refuses to undo a migration without statements on the way down', async () => {
+  it('refuses to undo a migration that has no down statements', async () => {
     copy.add('0100_add', 'create table added ();');
     expect(await migrate('up')).toMatchObject(GOOD);
     expect((await migrate('down --yes')).stderr).toBe(
@@ -231,7 +231,7 @@ describe('migrate down', () => {
   });
 });
 
-it('an applied migration that the tree lacks is named by status and plan, and stops neither up nor plan nor down', async () => {
+it('status and plan name an applied migration without a file, and up, plan and down still work', async () => {
   const gone = `Applied, but not among the files: 0100_gone. Either a newer release applied this, or it was \
 reverted, or belongs to another branch: git log --all -- migrations/0100_gone.sql\n`;
   copy.add('0100_gone', 'select 1;', 'select 1;');
@@ -274,9 +274,9 @@ describe('the owner of the tables', () => {
   }
 
   it.each([
-    { what: 'a superuser that was not granted the role', attributes: 'superuser' },
+    { what: 'a superuser without the role', attributes: 'superuser' },
     { what: 'another role', attributes: '' },
-  ])('is not $what: the first up says so, and creates nothing', async ({ attributes }) => {
+  ])('must not be $what: the first up says so, and creates nothing', async ({ attributes }) => {
     const empty = await createEmpty();
     await withRole(empty, attributes, async () => {
       const sentence =
@@ -296,7 +296,7 @@ describe('the owner of the tables', () => {
     });
   });
 
-  it('has to be the role of a later up, which says so without a stack', async () => {
+  it('has to be the role of each later up, which says so without a stack trace', async () => {
     const empty = await createEmpty(`${RIGHTS}; grant usage, create on schema public to public`);
     copy.environment = { DATABASE_URL: empty.urlOf('order_lookup_owner') };
     expect(await migrate('up')).toMatchObject(GOOD);
@@ -354,7 +354,7 @@ describe('the owner of the tables', () => {
   });
 });
 
-it('migrate down refuses to undo others than the last, after the clock of the server was set back', async () => {
+it('migrate down undoes nothing but the last migration, also after the server clock was set back', async () => {
   copy.environment = { DATABASE_URL: database.urlOf('order_lookup_owner') };
   for (const name of ['0100_first', '0101_second', '0102_third']) copy.add(name, 'select 1;', 'select 1;');
   expect(await migrate('up')).toMatchObject(GOOD);
