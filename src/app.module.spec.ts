@@ -42,7 +42,7 @@ async function listenOnFreePort(app: INestApplication): Promise<string> {
   return app.getUrl();
 }
 
-/** Asks, and leaves out of the answer what differs from one request to the next. */
+/** Asks, and removes from the answer everything that differs between two requests. */
 async function ask(url: string, method: string) {
   const response = await fetch(url, { method, headers: { Origin: ORIGIN } });
   const headers = [...response.headers].filter(([name]) => !RANDOM_HEADERS.includes(name));
@@ -50,26 +50,37 @@ async function ask(url: string, method: string) {
   return { status: response.status, headers, text: text.replace(RANDOM, '') };
 }
 
-it.each(['', '/lookups/v1'])('answers with ServerAdapter as the service does, with BASE_PATH "%s"', async (base) => {
-  const configuration = configurationWith(base);
-  const service = await createApplication(configuration);
-  applications.push(service);
-  const testing = await createTestingApplication(configuration);
-  const [serviceUrl, testingUrl] = await Promise.all([listenOnFreePort(service), listenOnFreePort(testing)]);
-  const paths = ['', '/orders-update-api/supported-values', '/docs', '/docs/', '/DOCS', '/problems/not-found', '/none'];
-  const found: string[] = [];
-  for (const path of ['/', '/none', ...paths.map((each) => base + each)]) {
-    for (const method of ['GET', 'POST', 'OPTIONS']) {
-      const answer = await ask(testingUrl + path, method);
-      expect(answer).toEqual(await ask(serviceUrl + path, method));
-      found.push(`${method} ${answer.status}`);
+it.each(['', '/lookups/v1'])(
+  'a testing module with ServerAdapter answers like the service, with BASE_PATH "%s"',
+  async (base) => {
+    const configuration = configurationWith(base);
+    const service = await createApplication(configuration);
+    applications.push(service);
+    const testing = await createTestingApplication(configuration);
+    const [serviceUrl, testingUrl] = await Promise.all([listenOnFreePort(service), listenOnFreePort(testing)]);
+    const paths = [
+      '',
+      '/orders-update-api/supported-values',
+      '/docs',
+      '/docs/',
+      '/DOCS',
+      '/problems/not-found',
+      '/none',
+    ];
+    const found: string[] = [];
+    for (const path of ['/', '/none', ...paths.map((each) => base + each)]) {
+      for (const method of ['GET', 'POST', 'OPTIONS']) {
+        const answer = await ask(testingUrl + path, method);
+        expect(answer).toEqual(await ask(serviceUrl + path, method));
+        found.push(`${method} ${answer.status}`);
+      }
     }
-  }
-  const statuses = ['GET 200', 'GET 401', 'GET 404', 'POST 405', 'OPTIONS 204', 'OPTIONS 404'];
-  expect(found).toEqual(expect.arrayContaining(statuses));
-});
+    const statuses = ['GET 200', 'GET 401', 'GET 404', 'POST 405', 'OPTIONS 204', 'OPTIONS 404'];
+    expect(found).toEqual(expect.arrayContaining(statuses));
+  },
+);
 
-it('refuses to start with another adapter, in one sentence', async () => {
+it('a testing module with another adapter fails with one sentence', async () => {
   const testingModule = await Test.createTestingModule({ imports: [AppModule.forRoot(configurationWith())] }).compile();
   const app = testingModule.createNestApplication();
   applications.push(app);
@@ -78,7 +89,7 @@ it('refuses to start with another adapter, in one sentence', async () => {
   );
 });
 
-it('answers with a problem document, and logs, when a middleware of app.use throws', async () => {
+it('a middleware of app.use that throws gets a problem document and a line in the log', async () => {
   const app = await createTestingApplication();
   const lines: unknown[] = [];
   Object.assign(app.get(ServiceLogger), {

@@ -13,9 +13,9 @@ import { OrderSchedulingModule } from './order-scheduling/order-scheduling.modul
 import { OrderUpdateModule } from './order-update/order-update.module.js';
 import { TelemetryModule } from './telemetry/telemetry.module.js';
 
-/** The modules of the operations. Each area is one. */
+/** The modules of the operations, one for each area. */
 const OPERATIONS = [OrderUpdateModule, OrderCaptureV2Module, OrderSchedulingModule];
-/** The modules whose routes are below BASE_PATH. A module with routes that is missing here answers outside of it. */
+/** The modules whose routes are below BASE_PATH. If a module is missing here, its routes answer outside of BASE_PATH. */
 const BELOW_BASE_PATH = [...OPERATIONS, DocumentationModule];
 
 @Module({})

@@ -1,5 +1,5 @@
 import './administration/cli/end-on-signals.js';
-// Loaded behind the signals: Node.js loads all static imports before it runs the first one
+// Loaded after the signals: Node.js loads all static imports before it runs the first one
 const { createProgram, runProgram } = await import('./administration/cli/program.js');
 const { exportList, show } = await import('./administration/codes.js');
 

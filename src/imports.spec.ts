@@ -1,4 +1,4 @@
-// Imports run one way (CONTRIBUTING.md), those of types too.
+// Imports run one way (CONTRIBUTING.md), also imports of types.
 import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from '@jest/globals';
@@ -14,7 +14,7 @@ const imports = new Map(
     }),
 );
 
-it('no file imports itself, by way of others', () => {
+it('no imports run in a circle', () => {
   const done = new Set<string>();
   const circleFrom = (file: string, path: readonly string[]): readonly string[] => {
     const way = [...path, file];

@@ -1,12 +1,11 @@
-// Reads what a token says about itself: its kind (RFC 7519, RFC 8725, RFC 9068), its client, and what it grants. jose
-// would accept what is refused here.
+// Reads the kind of a token (RFC 8725, RFC 9068), its client and its scopes. jose would accept what this file refuses.
 import { type JWTPayload, type ProtectedHeaderParameters, decodeJwt, decodeProtectedHeader } from 'jose';
 import { MAX_HEADER_BYTES } from '../problems/limits.js';
 import { type Verdict, accepted, refused } from './verdict.js';
 
-/** The room that a request's other headers need at least. */
+/** The bytes that a request's other headers need at least. */
 const OTHER_HEADERS_BYTES = 4 * 1024;
-/** 12 KiB: openapi.yaml and the pages for people name the number. */
+/** The largest token, 12 KiB. If you change it, change openapi.yaml and the pages that name it. */
 export const MAX_TOKEN_BYTES = MAX_HEADER_BYTES - OTHER_HEADERS_BYTES;
 /**
  * The compact form of a JWS (RFC 7515 section 7.1): three parts in base64url, none of them empty. jose would also take
@@ -28,12 +27,11 @@ const OTHER_KINDS = ['id', 'it', 'refresh', 'rt', 'offline', 'logout'];
  * - refresh tokens: `granted_scopes` (Cloud Foundry UAA, and so SAP XSUAA), `ati` (Spring Security OAuth)
  */
 const CLAIMS_OF_OTHER_KINDS = ['at_hash', 'c_hash', 's_hash', 'events', 'granted_scopes', 'ati'];
-/** Claims that ID tokens do not have. They tell an access token with a nonce from an ID token. */
+/** Claims that ID tokens do not have. A token with a nonce and one of these claims is an access token. */
 const CLAIMS_OF_ACCESS_TOKENS = ['scope', 'scp', 'client_id'];
 /**
- * The first of these claims that a token has names its client. `client_id` (RFC 9068) comes first: `azp` is the party
- * that asked, and `appid` (Entra ID) and `cid` (Okta) replace `client_id`. In another order OAUTH_CLIENTS would mean
- * another client.
+ * Claims that name the client: RFC 9068, OpenID Connect, Entra ID, Okta. The first one that a token has is used. In
+ * another order OAUTH_CLIENTS would mean another client.
  */
 const CLIENT_CLAIMS = ['client_id', 'azp', 'appid', 'cid'];
 /** Claims that name the scope of an access token. ID tokens may have `roles` and `permissions` as well. */
@@ -65,7 +63,7 @@ export function readToken(text: string): Verdict<ReadToken> {
   return accepted({ text, header, claims });
 }
 
-/** Returns whether the header allows an access token: at+jwt, or the types JWT or none, which common issuers send. */
+/** Returns whether the type in the header is at+jwt or JWT, or is missing. Common issuers send each of these. */
 export function isAccessTokenType(header: ProtectedHeaderParameters): boolean {
   const { typ } = header;
   return typ === undefined || isExplicitType(header) || (typeof typ === 'string' && /^(application\/)?jwt$/i.test(typ));
@@ -82,9 +80,9 @@ export function isOfAnotherKind(header: ProtectedHeaderParameters, claims: JWTPa
   if (kinds.some((kind) => OTHER_KINDS.includes(kind))) return true;
   if (hasAny(claims, CLAIMS_OF_OTHER_KINDS)) return true;
   if (isExplicitType(header)) return false;
-  // An ID token for a code flow may lack every other mark, as those of Entra ID do
+  // An ID token of Entra ID for a code flow has no other mark
   if (findClient(claims) === undefined && !hasOAuthScope(claims)) return true;
-  // Some access tokens have the nonce of the request as well
+  // Some access tokens have a nonce, too
   const isLikeAccessToken = kinds.includes('bearer') || hasAny(claims, CLAIMS_OF_ACCESS_TOKENS);
   return 'nonce' in claims && !isLikeAccessToken;
 }
@@ -101,7 +99,7 @@ export function findClient(claims: JWTPayload): string | undefined {
 }
 
 /**
- * Returns whether a token ends. jose accepts every number as a time, and a number beyond all calendars never comes.
+ * Returns whether a token ends. jose accepts any number as the time, also one that is thousands of years away.
  * @param claims that jose has verified, so their exp is a number if there is one
  */
 export function hasExpiry(claims: JWTPayload): claims is JWTPayload & { readonly exp: number } {

@@ -27,7 +27,7 @@ import { type RefusalReason, type Verdict, accepted, refused, undecided } from '
 
 /** Tolerated difference between clocks (RFC 7519 section 4.1.4). */
 export const CLOCK_SKEW_SECONDS = 30;
-/** The limit counts the text of remembered tokens, which is ASCII. */
+/** The bytes that the texts of all remembered tokens may take. */
 const MAX_REMEMBERED_TOKENS_BYTES = 8 * 1024 ** 2;
 /** The reason for each claim that jose refuses, and for the header parameter `typ`. */
 const REASONS_BY_CLAIM: Readonly<Partial<Record<string, RefusalReason>>> = {
@@ -91,7 +91,7 @@ export class AccessTokensService {
     return issuer ? this.verifyWithRefresh(read.value, issuer) : refused('issuer');
   }
 
-  /** Verifies a token. If its issuer has not published its key id, the token waits for a fetch. */
+  /** Verifies a token. If the issuer's keys lack the key id of the token, the request waits for a fetch. */
   private async verifyWithRefresh(token: ReadToken, issuer: Issuer): Promise<Verdict<RememberedToken>> {
     const { keys } = issuer;
     if (!keys) return undecided('no-signing-keys', 'No signing keys of the issuer are available.');
@@ -129,7 +129,7 @@ export class AccessTokensService {
 
 /**
  * Finds the token in the header Authorization: `Bearer` and the token (RFC 6750 section 2.1, the scheme in any case),
- * or the bare token, since the interface document says "Sent as <ACCESS_TOKEN>".
+ * or the bare token, because the interface document says "Sent as <ACCESS_TOKEN>".
  * @param header as Node.js gives it, without spaces and tabs at both ends; undefined if it was not sent
  */
 export function findToken(header = ''): Verdict<string> {
@@ -164,7 +164,7 @@ export async function verifyToken(
   } catch (error) {
     const reason = findReason(error);
     if (isFaultOfClaims(error)) return refused(reason, { tokenClient: findClient(error.payload) });
-    // jose also finds no key if the id is known and another member does not fit. A fetch would not help then
+    // If a key has this id and another algorithm, jose finds no key either. Then a fetch would not help
     const isKeyKnown = keys.document.keys.some(({ kid }) => kid === header.kid);
     return refused(reason === 'unknown-key' && isKeyKnown ? 'signature' : reason);
   }
@@ -184,7 +184,7 @@ function judgeClaims(
   return hasExpiry(claims) ? accepted(claims) : refused('no-expiry', { tokenClient });
 }
 
-/** Verifies a token. If several keys fit its header, as without a key id, jose throws an error that gives the keys. */
+/** Verifies a token. If several keys fit a token without a key id, jose throws an error that lists these keys. */
 async function verifyWithAnyKey(
   text: string,
   findKey: JWTVerifyGetKey,

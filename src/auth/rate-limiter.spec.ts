@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => now.mockRestore());
 
-/** The header fields that the answer to a request gets. */
+/** Asks once, and returns the header fields of the answer. */
 function ask(keyId = 'id'): Map<string, string> {
   const fields = new Map<string, string>();
   limiter.admit({ keyId, client: 'test' }, {
@@ -24,7 +24,7 @@ function ask(keyId = 'id'): Map<string, string> {
   return fields;
 }
 
-it('counts anew a minute after the first request of a key', () => {
+it('begins a new count a minute after the first request of a key', () => {
   for (let count = 0; count < LIMIT; count++) ask();
   now.mockReturnValue(59_999);
   expect(() => ask()).toThrow(Problem);
@@ -32,13 +32,13 @@ it('counts anew a minute after the first request of a key', () => {
   expect(ask().get('RateLimit')).toBe('"key";r=1;t=60');
 });
 
-it('counts the requests of each key apart', () => {
+it('counts the requests of each key separately', () => {
   for (let count = 0; count < LIMIT; count++) ask('one');
   expect(() => ask('one')).toThrow(Problem);
   expect(ask('another').get('RateLimit')).toBe('"key";r=1;t=60');
 });
 
-it('names a second at least after which the caller may return', () => {
+it('never sends a Retry-After below one second', () => {
   for (let count = 0; count < LIMIT; count++) ask();
   now.mockReturnValue(59_999.9);
   expect(() => ask()).toThrow(

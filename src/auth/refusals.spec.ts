@@ -19,7 +19,7 @@ function start() {
 
 it.each([
   {
-    name: 'names only the missing token if the key cannot be decided',
+    name: 'names only the missing token if the key cannot be checked',
     key: UNDECIDED,
     token: MISSING,
     slug: 'missing-credentials',
@@ -27,7 +27,7 @@ it.each([
     refusal: { credential: 'access_token', reason: 'missing', owner: OWNER },
   },
   {
-    name: 'is 503 if the key cannot be decided and a token was sent',
+    name: 'is 503 if the key cannot be checked and a token was sent',
     key: UNDECIDED,
     token: SENT,
     slug: 'cannot-verify-credentials',
@@ -74,7 +74,7 @@ it.each([
     fields: ['Api-Key', 'Authorization'],
     refusal: { credential: 'api_key, access_token', reason: 'repeated, repeated', owner: OWNER },
   },
-])('the answer to a key that is not accepted $name', ({ key, token, slug, fields, refusal }) => {
+])('a key that is not accepted: the answer $name', ({ key, token, slug, fields, refusal }) => {
   const { refusals, request } = start();
   const problem = refusals.problemForKey(request, key, token);
   expect(problem.slug).toBe(slug);
@@ -87,7 +87,7 @@ it.each([
   { token: refused('repeated'), slug: 'malformed-request', fields: ['Authorization'] },
   { token: refused('scope'), slug: 'insufficient-scope', fields: ['Authorization'] },
   { token: undecided('no-signing-keys', 'None.'), slug: 'cannot-verify-credentials', fields: undefined },
-])('a token with the reason $token.reason beside a valid key gets $slug', ({ token, slug, fields }) => {
+])('a valid key and a token that is refused as $token.reason get the problem $slug', ({ token, slug, fields }) => {
   const { refusals, request } = start();
   const problem = refusals.problemForToken(request, token);
   expect(problem.slug).toBe(slug);

@@ -23,7 +23,7 @@ const TOKEN_CREDENTIAL: Credential = {
   name: 'access_token',
   header: 'Authorization',
   remedy: 'send Bearer and an access token',
-  invalid: 'Authorization holds no valid access token.',
+  invalid: 'Authorization contains no valid access token.',
 };
 
 /** A credential that the answer names, with the reason for the log. */
@@ -70,7 +70,7 @@ export class Refusals {
       this.note(request, [keyRefusal], key.owner);
       return key.outcome === 'undecided' ? createUndecidedProblem(key) : createUnauthorizedProblem([keyRefusal]);
     }
-    // Without a token the answer is 401 in any case. It does not name a key that may be valid
+    // Without a token the answer is 401 in any case. The answer does not name a key that may be valid
     const refused = key.outcome === 'undecided' ? tokenRefusals : [keyRefusal, ...tokenRefusals];
     this.note(request, refused, key.owner);
     return createUnauthorizedProblem(refused);
@@ -115,10 +115,10 @@ export class Refusals {
   }
 }
 
-/** A gateway may have judged the first of two headers, and the service the second. So neither is judged. */
+/** Returns a 400. Neither header is judged: a gateway may judge the first one, and the service the second. */
 function createRepeatedProblem(refused: readonly RefusedCredential[]): Problem {
   return new Problem('malformed-request', {
-    detail: 'A credential header was sent more than once, or holds a comma.',
+    detail: 'A credential header was sent more than once, or contains a comma.',
     issues: refused.map(toIssue),
   });
 }
@@ -141,7 +141,7 @@ function createUnauthorizedProblem(refused: readonly RefusedCredential[]): Probl
       ...circumstances,
     });
   }
-  // Unknown, revoked and expired keys get the same answer, so that it does not help to guess.
+  // Unknown, revoked and expired keys get the same answer, so that guessing does not help
   return new Problem('invalid-credentials', {
     detail: 'The credentials of the request are not valid.',
     ...circumstances,
@@ -160,7 +160,7 @@ function toIssue({ credential, reason }: RefusedCredential): Issue {
   const { header, remedy, invalid } = credential;
   const descriptions: Partial<Record<RefusalReason, string>> = {
     missing: `${header} is missing: ${remedy}.`,
-    repeated: `${header} was sent more than once, or holds a comma: send it once, without one.`,
+    repeated: `${header} was sent more than once, or contains a comma: send it once, without one.`,
     scheme: `${header} has another scheme than Bearer: ${remedy}.`,
   };
   return { description: descriptions[reason] ?? invalid, field: header, location: 'header' };

@@ -65,7 +65,7 @@ interface Refused extends Whose {
 export interface Undecided {
   readonly outcome: 'undecided';
   readonly reason: RefusalReason;
-  /** The sentence that tells the caller what the service lacks. */
+  /** The sentence for the caller that says what the service lacks. */
   readonly explanation: string;
   readonly owner?: Caller | undefined;
 }

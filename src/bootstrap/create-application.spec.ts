@@ -45,7 +45,7 @@ it('the server ends slow headers after 10 s, slow requests after 12 s, and idle 
   });
 });
 
-it('a connection on which nothing passes for a minute is closed, even if an answer is not read', async () => {
+it('closes a connection without traffic for a minute, also if the client does not read its answer', async () => {
   const server = app.getHttpServer();
   const asking = once(server, 'request');
   const accepting = once(server, 'connection') as Promise<[Socket]>;
@@ -58,7 +58,7 @@ it('a connection on which nothing passes for a minute is closed, even if an answ
   await once(client.resume(), 'close');
 });
 
-it('a connection beyond the limit of connections is closed, and counted', async () => {
+it('closes and counts a connection beyond the limit of 10,000', async () => {
   const server = app.getHttpServer();
   expect(server.maxConnections).toBe(10_000);
   server.maxConnections = 1;

@@ -14,7 +14,7 @@ export async function createApplication(configuration: Configuration): Promise<A
     AppModule.forRoot(configuration),
     new ServerAdapter(configuration),
     {
-      bufferLogs: true, // until `useLogger`: otherwise Nest's own logger would write the first lines, which are no JSON
+      bufferLogs: true, // until `useLogger`: otherwise Nest's own logger would write the first lines, not in JSON
       abortOnError: false, // a start that fails throws, and its caller prints one sentence; Nest would end the process
       routeConflictPolicy: { duplicate: 'error' }, // the second of two equal routes would never be called
     },

@@ -3,9 +3,9 @@ import type { Service } from './start-service.js';
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 const UNCAUGHT_ERRORS = ['uncaughtException', 'unhandledRejection'] as const;
 
-/** A second signal within this time is the same Ctrl-C: the process gets one from the terminal and one from npm. */
+/** The time within which a second signal is the same Ctrl-C. The terminal and npm send a signal each. */
 export const SAME_SIGNAL_MS = 1_000;
-/** The status that a shell reports after Ctrl-C. It is used for every signal. */
+/** The exit status after a signal that ends the process immediately, as a shell reports it after Ctrl-C. */
 export const INTERRUPTED = 130;
 
 type RunningService = Pick<Service, 'logger' | 'stop'>;
@@ -28,7 +28,7 @@ export class ProcessEnd {
     for (const event of UNCAUGHT_ERRORS) process.on(event, (error: unknown) => void this.onError(event, error));
   }
 
-  /** Gives the service that a signal stops. Until then there is nothing to stop. */
+  /** Sets the service that a signal stops. Before this call there is nothing to stop. */
   watch(service: RunningService): void {
     this.service = service;
   }

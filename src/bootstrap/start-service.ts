@@ -38,15 +38,15 @@ export async function startService(configuration: Configuration) {
   const stop = async (signal?: string): Promise<void> => {
     try {
       await (app as unknown as NestApplicationContext).close(signal); // the interface lacks the parameter
-      await app.get(Tracing).stop(); // behind the last requests, whose spans it sends
+      await app.get(Tracing).stop(); // after the last requests, because it sends their spans
     } finally {
-      management.close(); // at the very end: health and metrics are there while the service ends
+      management.close(); // last, so that health and metrics answer while the service ends
     }
   };
   try {
     const { HOST, PORT, MANAGEMENT_HOST, MANAGEMENT_PORT } = configuration;
     const host = MANAGEMENT_HOST || HOST;
-    // The management port first: health and metrics are there as long as the API is
+    // The management port opens first, so that health and metrics answer as long as the API does
     const managementUrl = await openPort(management.server, {
       variable: 'MANAGEMENT_PORT',
       host,
@@ -65,14 +65,14 @@ export async function startService(configuration: Configuration) {
 interface Address {
   /** The variable of the port, for a message. */
   readonly variable: 'PORT' | 'MANAGEMENT_PORT';
-  /** Empty for every address of both families. */
+  /** The address to listen on; empty for all addresses, of IPv4 and of IPv6. */
   readonly host: string;
   readonly port: number;
 }
 
-/** Opens a port. Gives the address of the server. */
+/** Opens a port, and returns the address of the server. */
 async function openPort(server: Server, { variable, host, port }: Address): Promise<string> {
-  // Without a host Node.js listens on :: for both families, or on 0.0.0.0 where the machine has no IPv6
+  // Without a host Node.js listens on :: for both families, or on 0.0.0.0 if the machine has no IPv6
   server.listen({ port, host: host || undefined });
   try {
     await once(server, 'listening');

@@ -12,25 +12,25 @@ import {
 } from 'class-validator';
 import { isIssuerAddress, isKeyAddress } from './key-address.js';
 
-/** What is wrong with a value that a shell, Docker or systemd left in quotes, as the end of a sentence. */
-export const QUOTED = 'stands in two pairs of quotes, or in a file whose quotes count: remove those of the value';
+/** The end of the sentence about a value that a shell, Docker or systemd left in quotes. */
+export const QUOTED = 'is in two pairs of quotes, or in a file that keeps quotes: remove the quotes of the value';
 export const isQuoted = (text: string): boolean => /^(["']).*\1$/s.test(text);
 
 const HOST_FORM = /^[A-Za-z0-9.:_-]*$/;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
 /**
- * All environment variables that the service reads, with their defaults: the type of a variable is that of its default.
- * `.env.example` explains each.
+ * All environment variables that the service reads. A default value also gives the type of its variable. `.env.example`
+ * explains each variable.
  */
 export class Configuration {
-  /** Empty for every address of both families. */
+  /** The address to listen on; empty for all addresses, of IPv4 and of IPv6. */
   @Matches(HOST_FORM, needed('a host name or an IP address to listen on'))
   HOST = '';
 
   @WholeNumber(0, 65_535) PORT = 3000;
 
-  /** Empty for that of HOST. */
+  /** The address of the management port; empty for the same as HOST. */
   @Matches(HOST_FORM, needed('a host name or an IP address to listen on'))
   MANAGEMENT_HOST = '';
 
@@ -89,11 +89,11 @@ export class Configuration {
   @WholeNumber(0, 100) TRUSTED_PROXY_HOPS = 0;
   @IsIn(['on', 'off'], needed('on or off')) DOCUMENTATION = 'on';
 
-  // Without rules, since a platform sets them for all its programs, and none may stop the start
+  // No rules: a platform sets these variables for all its programs, and a wrong one must not stop the start
   OTEL_EXPORTER_OTLP_ENDPOINT = '';
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT = '';
   OTEL_SDK_DISABLED = 'false';
-  // Read by OpenTelemetry's packages. They stand here so that a misspelt name is found
+  // OpenTelemetry's packages read these themselves. Listed here, they are tested against .env.example
   OTEL_EXPORTER_OTLP_HEADERS = '';
   OTEL_SERVICE_NAME = 'order-lookup-services';
   OTEL_RESOURCE_ATTRIBUTES = '';
@@ -103,11 +103,11 @@ export class Configuration {
   @Rule((level: string) => LOG_LEVELS.includes(level.toLowerCase()), needed(`one of ${LOG_LEVELS.join(', ')}`))
   LOG_LEVEL = 'info';
 
-  /** To which paths that begin with BASE_PATH are appended, without a trailing slash; empty if it is not known. */
+  /** The address in front of BASE_PATH, without a slash at its end; empty if it is not known. */
   get serverAddress(): string {
     const { PUBLIC_BASE_URL: url, BASE_PATH: path } = this;
-    const holdsPath = path !== '' && url !== '' && new URL(url).pathname.endsWith(path);
-    return holdsPath ? url.slice(0, -path.length) : url;
+    const endsWithPath = path !== '' && url !== '' && new URL(url).pathname.endsWith(path);
+    return endsWithPath ? url.slice(0, -path.length) : url;
   }
 
   /** The {base_url} of the interface document, as far as it is known: at least BASE_PATH. */
@@ -140,7 +140,7 @@ function areKeyAddresses(addresses: readonly string[], configuration: Configurat
   return addresses.every((address) => address === '' || isKeyAddress(address, configuration));
 }
 
-/** The message of a rule: the variable, what was found, and what is needed. */
+/** Returns the message of a rule: the variable, the value that was found, and the value that is needed. */
 function needed(what: string): ValidationOptions {
   return {
     message: ({ property, value }) => {
@@ -151,19 +151,19 @@ function needed(what: string): ValidationOptions {
   };
 }
 
-/** The parts of an address that may hold a password are the one before `@`, and a query or fragment. */
+/** Replaces the parts of an address that may contain a password: the part before `@`, a query and a fragment. */
 function hideSecrets(text: string): string {
   const withoutUser = text.replace(/^([a-z][a-z0-9+.-]*:\/\/)?.*@/is, '$1***@');
   return withoutUser.replace(/([?#]).*$/s, '$1***');
 }
 
-/** A rule of our own, which may look at the other properties. */
-function Rule(holds: (value: never, all: never) => boolean, options: ValidationOptions): PropertyDecorator {
-  const validate = (value: never, context?: { object: object }) => holds(value, context?.object as never);
+/** Validates a property by a function of ours, which may look at the other properties. */
+function Rule(isKept: (value: never, all: never) => boolean, options: ValidationOptions): PropertyDecorator {
+  const validate = (value: never, context?: { object: object }) => isKept(value, context?.object as never);
   return ValidateBy({ name: 'rule', validator: { validate } }, options);
 }
 
-/** `min` to `max` inclusive. That it is whole, and has nine digits at most, read-configuration.ts sees before. */
+/** Allows `min` to `max`. A number that is not whole is still a text here (read-configuration.ts), so it is refused. */
 function WholeNumber(min: number, max: number): PropertyDecorator {
   const options = needed(`a whole number from ${min} to ${max}`);
   return applyDecorators(Min(min, options), Max(max, options));

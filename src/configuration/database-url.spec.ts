@@ -12,7 +12,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-it('gives pg the fields that count, and no other parameter of the connection string', () => {
+it('passes pg the fields that the service uses, and no other parameter of the connection string', () => {
   const url = 'postgres://reader:p%40ss@db.example:5433/orders?options=-csearch_path%3Dx&application_name=a&max=9';
   expect(parse(url)).toEqual({
     host: 'db.example',
@@ -38,7 +38,7 @@ it.each([
   expect(emitWarning).not.toHaveBeenCalled();
 });
 
-/** Copied from the pages of the providers, with other names. */
+/** Connection strings from the pages of the providers, with other names. */
 it.each([
   {
     provider: 'Neon',
@@ -96,28 +96,28 @@ describe('a password of DATABASE_URL_FILE', () => {
   const file = join(testFolder(), 'database-url');
   const write = (text: string) => writeFileSync(file, text);
 
-  /** The password that pg gets for its next connection. */
+  /** Returns the password that pg gets for its next connection. */
   function reader(): () => unknown {
     write('postgres://reader:first@db.example/orders\n');
     const { password } = parseDatabaseAddress({ DATABASE_URL_FILE: file });
     return password as () => unknown;
   }
 
-  it('is read anew for each connection', () => {
+  it('is read again for each connection', () => {
     const read = reader();
     expect(read()).toBe('first');
     write('postgres://reader:second@db.example/orders');
     expect(read()).toBe('second');
   });
 
-  it('stays the former one while the file cannot be read', () => {
+  it('is the last one that was read while the file cannot be read', () => {
     const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
     const read = reader();
     write('postgres://reader:p/ss@db.example/orders');
     expect(read()).toBe('first');
     expect(warn).toHaveBeenCalledWith({
       message: 'the password of the database cannot be read anew',
-      reason: expect.stringMatching(/^DATABASE_URL_FILE is .* has a sign in user or password that ends it: /),
+      reason: expect.stringMatching(/^DATABASE_URL_FILE is .* has an unescaped sign in user or password: /),
     });
   });
 });
@@ -130,19 +130,22 @@ describe('files that people write', () => {
     return file;
   }
 
-  it('DATABASE_URL_FILE may begin with a byte order mark', () => {
+  it('may begin with a byte order mark if DATABASE_URL_FILE names them', () => {
     const file = write('url', '\uFEFFpostgres://db.example/orders\r\n', 'utf8');
     expect(parseDatabaseAddress({ DATABASE_URL_FILE: file })).toMatchObject({ host: 'db.example', database: 'orders' });
   });
 
-  it.each(['utf16le', 'latin1'] as const)('DATABASE_URL_FILE in %s is refused by its encoding', (encoding) => {
-    const file = write('url', 'postgres://reader:pä@db.example/orders', encoding);
-    expect(() => parseDatabaseAddress({ DATABASE_URL_FILE: file })).toThrow(
-      `DATABASE_URL_FILE is "${file}": the file is not in UTF-8: save it as UTF-8`,
-    );
-  });
+  it.each(['utf16le', 'latin1'] as const)(
+    'are refused in the encoding %s if DATABASE_URL_FILE names them',
+    (encoding) => {
+      const file = write('url', 'postgres://reader:pä@db.example/orders', encoding);
+      expect(() => parseDatabaseAddress({ DATABASE_URL_FILE: file })).toThrow(
+        `DATABASE_URL_FILE is "${file}": the file is not in UTF-8: save it as UTF-8`,
+      );
+    },
+  );
 
-  it('sslrootcert and sslcert without a certificate are named, before Node.js ignores them', () => {
+  it('are refused without a certificate if sslrootcert or sslcert names them: Node.js would ignore them', () => {
     const file = write('ca.pem', '-----BEGIN CERTIFICATE-----\n', 'utf16le');
     const parseWith = (query: string) => () => parse(`postgres://db.example/orders?sslmode=verify-full&${query}`);
     expect(parseWith(`sslrootcert=${file}`)).toThrow(

@@ -8,7 +8,7 @@ import { type ConnectionOptions, parse, toClientConfig } from 'pg-connection-str
 import { QUOTED, isQuoted } from './configuration.js';
 import { isLoopback } from './loopback.js';
 
-/** One of the two is needed. parseDatabaseAddress refuses both. */
+/** The variables that name the database. Exactly one of them is needed. */
 export type DatabaseAddress = Partial<Record<'DATABASE_URL' | 'DATABASE_URL_FILE', string>>;
 
 /** The parts of a connection string that are used, as options of pg. */
@@ -33,10 +33,10 @@ const FORM =
 const SEVERAL_HOSTS = /^\w+:\/\/([^/?]*@)?[^@/?]*,[^@/?]*([/?]|$)|[?&]host=[^&]*,/;
 
 /**
- * Parameters whose value may contain an unescaped @, such as user=name@tenant. An @ in any other parameter means that the
- * password contained an unescaped ? or &.
+ * Parameters whose value may contain an unescaped @, such as user=name@tenant. An @ in any other parameter means that
+ * the password contained an unescaped ? or &.
  */
-const MAY_HOLD_AT = /^(application_name|options|password|user)=/;
+const MAY_CONTAIN_AT = /^(application_name|options|password|user)=/;
 
 /**
  * Parses the connection string. If it is in a file, the password is read again for each connection, so that a rotated
@@ -86,7 +86,7 @@ function parseConnectionString(text: string, subject: string): ConnectionFields 
   if (text === '') throw new Error(`${subject} is not set: ${FORM}`);
   if (isQuoted(text)) throw new Error(`${subject} ${QUOTED}`);
   if (!/^postgres(ql)?:\/\//.test(text)) throw new Error(`${subject} is not one of PostgreSQL: ${FORM}`);
-  if (hasLooseSign(text)) throw new Error(`${subject} has a sign in user or password that ends it: ${FORM}`);
+  if (hasLooseSign(text)) throw new Error(`${subject} has an unescaped sign in user or password: ${FORM}`);
   if (SEVERAL_HOSTS.test(text)) {
     throw new Error(`${subject} names several hosts: name one that leads to the primary, such as HAProxy or PgBouncer`);
   }
@@ -100,7 +100,7 @@ function parseConnectionString(text: string, subject: string): ConnectionFields 
   return { host, port, user, password, database, ssl: tls, options, application_name };
 }
 
-/** Node.js ignores a CA that it cannot read. Then a server with the right certificate would look like a wrong one. */
+/** Throws if a certificate cannot be read. Node.js would ignore such a CA, and then refuse the right server. */
 function assertCertificates({ ca, cert, key }: TlsFields, subject: string): void {
   const needed = 'a file in PEM is needed, which begins with -----BEGIN, in UTF-8';
   if (ca)
@@ -122,19 +122,21 @@ function hasLooseSign(text: string): boolean {
   const [, ...queries] = text.split('?');
   const parameters = queries.join('?').split('&');
   const hasAtInPath = /^\w+:\/\/[^/?]*\/[^?]*@/.test(text);
-  const hasAtInParameter = parameters.some((parameter) => parameter.includes('@') && !MAY_HOLD_AT.test(parameter));
+  const hasAtInParameter = parameters.some((parameter) => parameter.includes('@') && !MAY_CONTAIN_AT.test(parameter));
   return text.includes('#') || hasAtInPath || hasAtInParameter;
 }
 
-/** In libpq, sslrootcert=system demands verify-full with the CAs of the system. pg would look for a file of that name. */
+/** Replaces sslrootcert=system: libpq then does verify-full with the system's CAs, pg would look for a file `system`. */
 function replaceSystemRoot(text: string): string {
   return text.replace(/(?<=[?&])sslrootcert=system(?=&|$)/, 'sslmode=verify-full');
 }
 
 /**
- * `require` and `prefer` verify certificate and name, as `verify-full` does. `verify-ca` verifies the certificate alone,
- * as in libpq. We ask for libpq's rules, because under its own rules pg-connection-string prints a warning for these
- * modes. Under libpq's rules its `checkServerIdentity` for `require` accepts every name, so that field is left out.
+ * Returns options with which `require` and `prefer` verify certificate and name, as `verify-full` does. `verify-ca`
+ * verifies the certificate alone, as in libpq.
+ *
+ * We ask for libpq's rules, because under its own rules pg-connection-string prints a warning for these modes. For
+ * `require` libpq's rules give a `checkServerIdentity` that accepts every name, so that field is left out.
  */
 function toTlsOptions(ssl: boolean | TlsFields | undefined, parsed: ConnectionOptions): ConnectionFields['ssl'] {
   const { sslmode } = parsed;
@@ -144,7 +146,7 @@ function toTlsOptions(ssl: boolean | TlsFields | undefined, parsed: ConnectionOp
   return { ca, cert, key, rejectUnauthorized: sslmode !== 'no-verify' };
 }
 
-/** pg-connection-string reads the files that a connection string names. */
+/** Describes an error of pg-connection-string, which also reads the files that a connection string names. */
 function describeFault(error: NodeJS.ErrnoException): string {
   const { path, code, message } = error;
   if (path !== undefined) return `names the file ${path}, which cannot be read (${code})`;
@@ -156,7 +158,7 @@ function readOrThrow<T>(read: () => T, describe: (error: NodeJS.ErrnoException) 
   try {
     return read();
   } catch (error) {
-    // oxlint-disable-next-line preserve-caught-error -- a cause would say the same again, and may quote a password
+    // oxlint-disable-next-line preserve-caught-error -- a cause would repeat the message, and may quote a password
     throw new Error(describe(error as NodeJS.ErrnoException));
   }
 }

@@ -14,7 +14,7 @@ it.each([
   expect(changed['no_proxy']).toBe(expected);
 });
 
-it('everything stays exempted where NO_PROXY says so', () => {
+it('exempts nothing more if NO_PROXY already exempts every host', () => {
   const environment: NodeJS.ProcessEnv = { NO_PROXY: '*' };
   exemptFromProxy('127.0.0.1', environment);
   expect(environment).toEqual({ NO_PROXY: '*' });

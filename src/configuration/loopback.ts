@@ -1,11 +1,11 @@
-/** Whether a host is this machine. An address has IPv6 in brackets, a variable such as PGHOST has it without. */
+/** Returns whether a host is this machine. A URL has IPv6 in brackets, a variable such as PGHOST has no brackets. */
 export function isLoopback(hostname: string): boolean {
   return ['localhost', '::1', '[::1]'].includes(hostname) || /^127(\.\d+){3}$/.test(hostname);
 }
 
 /**
- * With NODE_USE_ENV_PROXY `fetch` sends what is for this machine to the proxy as well, which cannot reach it. It reads
- * `no_proxy` anew where that has changed, and NO_PROXY only where that is not set.
+ * Lets `fetch` reach this machine directly. With NODE_USE_ENV_PROXY it would ask the proxy, which cannot reach this
+ * machine. `fetch` reads `no_proxy` again after a change, and NO_PROXY only if `no_proxy` is not set.
  */
 export function exemptFromProxy(hostname: string, environment: NodeJS.ProcessEnv = process.env): void {
   const exempted = environment['no_proxy'] ?? environment['NO_PROXY'] ?? '';

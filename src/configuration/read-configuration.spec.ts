@@ -135,7 +135,7 @@ it.each([
   { name: 'OAUTH_CLIENTS', value: '"one,two"' },
 ])('says once that $name=$value is in two pairs of quotes', ({ name, value }) => {
   expect(faults({ ...complete, [name]: value })).toEqual([
-    `${name} stands in two pairs of quotes, or in a file whose quotes count: remove those of the value`,
+    `${name} is in two pairs of quotes, or in a file that keeps quotes: remove the quotes of the value`,
   ]);
 });
 

@@ -15,7 +15,7 @@ export class ConfigurationError extends StartError {
 export const variableNames: readonly string[] = Object.keys(new Configuration());
 
 /**
- * The checked configuration. An empty variable counts as not set.
+ * Returns the checked configuration. An empty variable is the same as one that is not set.
  * @throws ConfigurationError with all faults at once
  */
 export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration {
@@ -30,7 +30,7 @@ export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration
   return Object.freeze(configuration);
 }
 
-/** The variables of ours that are set, in the types of their defaults. */
+/** Returns our variables that are set, in the types of their defaults. */
 function readVariables(environment: NodeJS.ProcessEnv): Record<string, unknown> {
   const variables: Record<string, unknown> = {};
   for (const [name, defaultValue] of Object.entries(new Configuration())) {
@@ -40,7 +40,7 @@ function readVariables(environment: NodeJS.ProcessEnv): Record<string, unknown> 
   return variables;
 }
 
-/** The text in the type of the default. What has another form stays a text, which the rules refuse. */
+/** Converts a text to the type of the default. A text of another form stays a text, which the rules refuse. */
 function convert(text: string, defaultValue: unknown): unknown {
   if (Array.isArray(defaultValue)) return text.split(',').map((entry) => entry.trim());
   if (typeof defaultValue === 'number' && /^\d{1,9}$/.test(text)) return Number(text);
@@ -58,7 +58,7 @@ function findDatabaseFaults(configuration: Configuration): readonly string[] {
   }
 }
 
-/** Variables whose value is in quotes. Those of OpenTelemetry are for its packages, and may not stop the start. */
+/** Finds variables whose value is in quotes, except those of OpenTelemetry, which must not stop the start. */
 function findQuotedNames(environment: NodeJS.ProcessEnv): readonly string[] {
   const ours = variableNames.filter((name) => !/^(OTEL_|DATABASE_URL)/.test(name));
   return ours.filter((name) => {
@@ -76,7 +76,7 @@ function findBrokenRules(configuration: Configuration, quoted: readonly string[]
   });
 }
 
-/** A misspelt OAUTH_REQUIRED_SCOPE, if ignored, would let in more callers. */
+/** Finds misspelt names. If a misspelt OAUTH_REQUIRED_SCOPE were ignored, more callers would get in. */
 function findUnknownVariables(environment: NodeJS.ProcessEnv): readonly string[] {
   const knownNames = variableNames.filter((name) => name.startsWith('OAUTH_'));
   return Object.entries(environment)

@@ -1,7 +1,7 @@
 /** A reason why the program cannot start, as a sentence for its user. */
 export class StartError extends Error {}
 
-/** The sentence of an error that the user can correct; the stack of one that is a fault of the program. */
+/** Returns the sentence of an error that the user can correct, or the stack of a fault of the program. */
 export function describeStartFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const isCorrectable = error instanceof StartError || 'code' in error;

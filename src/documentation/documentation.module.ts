@@ -7,7 +7,7 @@ import { ProblemPagesController } from './problem-pages.controller.js';
 
 @Module({})
 export class DocumentationModule {
-  /** The problem pages stay with DOCUMENTATION=off, because the `type` of each problem document is the address of one. */
+  /** DOCUMENTATION=off keeps the problem pages, because the `type` of each problem document is the address of one. */
   static forRoot({ DOCUMENTATION }: Configuration): DynamicModule {
     const documentation = DOCUMENTATION === 'on' ? [DocsController, OpenApiController] : [];
     return {

@@ -17,9 +17,9 @@ export class EntranceController {
     const links = `<ul>
         <li><a href="${baseAddress}/docs">Documentation</a></li>
         <li><a href="${baseAddress}/openapi.json">OpenAPI 3.1</a></li>
-        <li><a href="${baseAddress}/openapi-3.0.json">OpenAPI 3.0, for gateways that know no other</a></li>
+        <li><a href="${baseAddress}/openapi-3.0.json">OpenAPI 3.0, for gateways that cannot read 3.1</a></li>
       </ul>`;
-    const about = '<p>This service tells programs which codes an order may hold.</p>';
+    const about = '<p>This service tells programs which codes an order may contain.</p>';
     this.page = createPlainPage('Order Lookup Services', DOCUMENTATION === 'on' ? `${about}\n      ${links}` : about);
   }
 

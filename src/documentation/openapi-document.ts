@@ -26,7 +26,7 @@ const CONTRACT = parse(readFileSync(new URL('openapi.yaml', import.meta.url), 'u
 export const OPERATION_PATHS = Object.keys(CONTRACT.paths);
 
 /**
- * Makes the OpenAPI document: the contract in openapi.yaml, and what only a running service knows.
+ * Creates the OpenAPI document: openapi.yaml with the version, the server's address, the scope and the issuer's endpoints.
  * @param issuer the metadata of the first issuer; undefined until they are known, or if the issuer publishes none
  */
 export function createOpenApiDocument(
@@ -47,7 +47,7 @@ export function createOpenApiDocument(
 }
 
 /**
- * Makes the same document as OpenAPI 3.0.3, for gateways that know no other version. That version knows no `const` and no
+ * Converts the document to OpenAPI 3.0.3, for gateways that know no other version. That version knows no `const` and no
  * identifier of a licence, and a scheme has scopes only if it is oauth2.
  */
 export function toOpenApi30(document: OpenApiDocument): object {
@@ -72,7 +72,7 @@ function replaceConst(value: unknown): unknown {
 }
 
 /**
- * Makes the scheme of the token. If the issuer names no token endpoint, the scheme stays `bearer`. The endpoint is never
+ * Creates the scheme of the token. If the issuer names no token endpoint, the scheme stays `bearer`. The endpoint is never
  * guessed, because Swagger UI sends secrets to it.
  */
 function createTokenScheme(

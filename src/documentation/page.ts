@@ -2,9 +2,9 @@ import { Answer } from '../http/answer.js';
 
 export const HTML = 'text/html; charset=utf-8';
 
-/** For JSON, scripts, styles and pictures: nothing runs or loads, even if a browser shows one as a page. */
+/** The policy of JSON, scripts, styles and pictures: nothing runs or loads, even if a browser shows one as a page. */
 const DENY_ALL_POLICY = "default-src 'none'; frame-ancestors 'none'";
-/** For plain pages: their styles and nothing else. */
+/** The policy of plain pages: only their own styles are allowed. */
 const PAGE_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -15,14 +15,14 @@ export interface DocumentationOptions {
   readonly policy?: string;
 }
 
-/** The answer with a part of the documentation: a page, or a script, a style or a picture of one. */
+/** Creates the answer with a part of the documentation: a page, a script, a style or a picture. */
 export function createDocumentationAnswer({
   contentType,
   body,
   policy = DENY_ALL_POLICY,
 }: DocumentationOptions): Answer {
   const headers = {
-    'Cache-Control': 'no-cache', // asked for again each time, since the addresses hold no version
+    'Cache-Control': 'no-cache', // caches ask each time, because the addresses contain no version
     'Content-Security-Policy': policy,
     'Referrer-Policy': 'no-referrer',
   };
@@ -30,9 +30,9 @@ export function createDocumentationAnswer({
 }
 
 /**
- * The answer with a plain page for people, without a script.
- * @param title a text without markup, as all texts of these pages are; it is the heading as well
- * @param content HTML behind the heading
+ * Creates the answer with a plain page for people, without a script. Nothing is escaped, so never pass a caller's text.
+ * @param title a text without markup, which is also the heading
+ * @param content the HTML after the heading
  */
 export function createPlainPage(title: string, content: string): Answer {
   const body = `<!doctype html>

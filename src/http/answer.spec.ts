@@ -17,6 +17,6 @@ it.each([
   { field: ', "tag" ,,', isNamed: true },
   { field: '"', isNamed: false },
   { field: '', isNamed: false },
-])('that If-None-Match: $field names "tag" is $isNamed', ({ field, isNamed }) => {
+])('If-None-Match: $field names the tag "tag": $isNamed', ({ field, isNamed }) => {
   expect(isNamedBy(field, '"tag"')).toBe(isNamed);
 });

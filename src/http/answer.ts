@@ -2,11 +2,11 @@ import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
 
-/** Caches ask before each use (RFC 9111), and may use the answer for a day instead of our 5xx (RFC 5861). */
+/** The rule for caches: ask before each use (RFC 9111); instead of our 5xx the answer is good for a day (RFC 5861). */
 const CACHE_CONTROL = 'private, max-age=0, stale-if-error=86400';
 /** The length of a tag: 22 characters of base64url are 132 bits, so that two contents never have the same tag. */
 const TAG_CHARACTERS = 22;
-/** Node.js writes a text in one piece with the header, and bytes as a second piece. A larger body stays as it is. */
+/** The largest body that is kept as a text. Node.js writes a text together with the header, and bytes separately. */
 const MAX_TEXT_BYTES = 16 * 1024;
 
 export interface AnswerOptions {
@@ -17,12 +17,12 @@ export interface AnswerOptions {
 
 /**
  * A 200 whose body is complete before it is sent, with its strong entity tag (RFC 9110 section 8.8.3). Make it once and
- * return it to all callers, since to make it hashes the body. A controller returns the answer, and the HTTP adapter has
+ * return it to all callers, because making it hashes the body. A controller returns the answer, and the HTTP adapter has
  * the answer send itself: an interceptor would double the cost of a request (docs/decisions.md).
  */
 export class Answer {
   readonly etag: string;
-  /** It is a text if it is small and UTF-8. */
+  /** A text if the body is small and in UTF-8, otherwise bytes. */
   readonly body: Buffer | string;
   /** The size of the body in bytes. */
   readonly length: number;
@@ -49,7 +49,7 @@ export class Answer {
     response.end(this.body);
   }
 
-  /** Only GET and HEAD get a 304 (RFC 9110 section 13.1.2). */
+  /** Returns whether the caller may get a 304. Only GET and HEAD may (RFC 9110 section 13.1.2). */
   private isHeldByCaller({ method, headers }: Request): boolean {
     const ifNoneMatch = headers['if-none-match'];
     if (ifNoneMatch === undefined) return false;
@@ -59,13 +59,13 @@ export class Answer {
 }
 
 /**
- * Whether the field If-None-Match names a representation: `*` alone names each, otherwise tags are compared weakly
- * (RFC 9110 section 13.1.2). Express's `request.fresh` is not used, because it also heeds Cache-Control of the request.
+ * Returns whether If-None-Match names a representation. `*` alone names each one. Otherwise tags are compared weakly (RFC
+ * 9110 section 13.1.2). Express's `request.fresh` would also obey Cache-Control of the request.
  * @param etag a strong entity tag without a comma, with its quotes
  */
 export function isNamedBy(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch.trim() === '*') return true;
-  // A tag of somebody else may hold a comma (section 8.8.3). No piece of such a tag has both quotes, so none is ours
+  // A foreign tag that contains a comma (section 8.8.3) is cut there. No piece has both quotes, so no piece equals ours
   const tags = ifNoneMatch.split(',').map((tag) => tag.trim());
   return tags.includes(etag) || tags.includes(`W/${etag}`);
 }

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 
 /** A connection of a client, with the requests on it that wait for their answers. */
 export class Connection {
-  /** The number of requests whose answer is not written as a whole. */
+  /** The number of requests whose answer is not completely written. */
   waitingCount = 0;
   /** The last request. Its body may still arrive after its answer. */
   private latestRequest: IncomingMessage | undefined;

@@ -30,7 +30,7 @@ export class Draining implements BeforeApplicationShutdown {
     private readonly adapterHost: HttpAdapterHost,
   ) {}
 
-  /** Nest closes the port after this method. If there was no signal, for example after a failed start, nobody waits. */
+  /** Waits before Nest closes the port. It does not wait if there was no signal, for example after a failed start. */
   async beforeApplicationShutdown(signal?: string): Promise<void> {
     this.isDraining = true;
     const server = this.adapterHost.httpAdapter.getHttpServer() as ApiServer;
@@ -42,7 +42,7 @@ export class Draining implements BeforeApplicationShutdown {
   }
 }
 
-/** Waits for the answers before the port closes: with the port, Node.js also cuts clients that are still reading one. */
+/** Waits until answers are read. When the port closes, Node.js also cuts clients that are still reading an answer. */
 async function waitUntilAnswersAreRead(server: ApiServer): Promise<void> {
   const endsAtMs = performance.now() + CLOSE_MS;
   while (server.isAnswering && performance.now() < endsAtMs) await pause(LOOK_MS);

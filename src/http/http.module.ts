@@ -11,7 +11,7 @@ import { RequestContextMiddleware } from './request-context.middleware.js';
 import { RequestLog } from './request-log.js';
 import { ServerAdapter } from './server.adapter.js';
 
-/** What all requests share. The module is global, so Nest runs its middleware before that of the other modules. */
+/** The parts that all requests share. Nest runs the middleware of a global module before that of other modules. */
 @Global()
 @Module({
   providers: [Draining, RequestLog, ParserErrors, { provide: APP_FILTER, useClass: ProblemFilter }],
@@ -31,7 +31,7 @@ export class HttpModule implements NestModule {
     });
   }
 
-  /** @throws Error if the application has another adapter, such as Nest's own: it could not send an Answer */
+  /** @throws Error if the application has another adapter, such as Nest's own, which could not send an Answer */
   configure(consumer: MiddlewareConsumer): void {
     const { httpAdapter } = this.adapterHost;
     if (!(httpAdapter instanceof ServerAdapter)) {

@@ -31,7 +31,7 @@ export class ParserErrors {
     if (hasAnswer || isAfterLastRequest) return;
 
     const problem = describeParserError(error);
-    // No byte in ten seconds: no 408. If the client's request is on the way, the client would take it for the answer
+    // A silent client gets no 408. If its request is on the way, it would take the 408 for the answer to that request
     const isSilent = socket.bytesRead === 0;
     const isAnswerDue = !isSilent && server.openConnections.get(socket)?.isAnswerDue;
     if (problem && isAnswerDue) {

@@ -78,7 +78,7 @@ function describeClientError(exception: HttpException): Problem {
   return new Problem(slug, { detail: readDetail(exception), status });
 }
 
-/** The message of an exception, as one text: Nest's pipes give a list of messages. */
+/** Returns the message of an exception as one text. Nest's pipes give a list of messages. */
 function readDetail(exception: HttpException): string {
   const content = exception.getResponse();
   if (typeof content === 'string') return content;

@@ -12,7 +12,7 @@ import { type RequestSpan, Tracing } from '../telemetry/tracing.js';
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 const UUID_WITHOUT_DASHES = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})$/i;
 
-/** Why credentials were refused, in the fixed words of the metric. */
+/** The refused credentials and the reasons, in the fixed words of the metric. */
 interface CredentialRefusal {
   readonly credential: string;
   readonly reason: string;
@@ -25,7 +25,7 @@ export interface RequestContext {
   readonly id: string;
   /** The address of the connection. Undefined if the client has already reset it. */
   readonly peer: string | undefined;
-  /** The time of the begin, by the monotonic clock. Undefined for bytes that never became a request. */
+  /** The start, by the monotonic clock. Undefined for bytes that never became a request. */
   readonly startedAtMs?: number;
   readonly span?: RequestSpan | undefined;
   caller?: Caller;

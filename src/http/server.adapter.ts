@@ -60,7 +60,7 @@ export class ServerAdapter extends ExpressAdapter {
     return this.getInstance<Express>()[method](pattern, handler as RequestHandler);
   }
 
-  /** Nest calls it after it has registered all routes. Its own handler for 404 would send the path and the query back. */
+  /** Nest calls this method after all routes. Its own handler for 404 would send the path and the query back. */
   override setNotFoundHandler(): void {
     const app = this.getInstance<Express>();
     for (const [path, methods] of this.methodsByPath) app.all(path, refuseOtherMethods(methods));
@@ -80,7 +80,7 @@ export class ServerAdapter extends ExpressAdapter {
 
 function createExpress({ TRUSTED_PROXY_HOPS }: Configuration): Express {
   const app = express();
-  // Set before Nest gets it: Express reads both settings once, and the constructor of Nest's adapter makes it do so
+  // Set before Nest gets the app: Express reads both settings once, in the constructor of Nest's adapter
   app.enable('case sensitive routing').enable('strict routing');
   app.disable('x-powered-by').set('trust proxy', TRUSTED_PROXY_HOPS);
   return app;

@@ -12,7 +12,7 @@ export type Area = (typeof AREAS)[number];
 /** The area that answers with communication codes. */
 export const ORDER_SCHEDULING = 'order-scheduling';
 
-/** Everything that the operations answer, in the order of the answers. */
+/** All rows that the operations answer, in the order of the answers. */
 export interface CodeRows {
   readonly properties: readonly AreaProperty[];
   readonly values: readonly CodeListValue[];
@@ -37,7 +37,7 @@ export async function readCodes(manager: EntityManager): Promise<CodeRows> {
   };
 }
 
-/** TypeORM's own order would be that of the database's locale. */
+/** Reads a table, sorted by code points. TypeORM's option `order` would sort by the locale of the database. */
 function readTable<Row extends object>(manager: EntityManager, entity: new () => Row): Promise<Row[]> {
   const query = manager.createQueryBuilder(entity, 'entry');
   for (const column of describeTable(entity).order) query.addOrderBy(`entry.${column}`);
@@ -45,7 +45,7 @@ function readTable<Row extends object>(manager: EntityManager, entity: new () =>
 }
 
 /**
- * No constraint demands a property of each area, because a constraint judges one row.
+ * Checks that each area has a property. No constraint can demand it, because a constraint judges one row.
  * @throws Error if an area has no property
  */
 export function assertAreas({ properties }: CodeRows): void {

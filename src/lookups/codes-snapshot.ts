@@ -1,4 +1,3 @@
-// The answers at a time.
 import { LRUCache } from 'lru-cache';
 import { groupBy } from './group-by.js';
 import type { CommunicationCode } from '../database/entities.js';
@@ -12,7 +11,7 @@ const ANSWER_ENTRY_BYTES = 1024;
 /** The size from which an answer is large. Node.js copies a small body for each connection in any case. */
 const LARGE_ANSWER_BYTES = 16 * 1024;
 
-const RECORDS_OF_A_PIECE = 1_000;
+const RECORDS_PER_PIECE = 1_000;
 
 /** A filter that is left out restricts nothing. Both together mean AND. */
 export interface Filters {
@@ -102,8 +101,8 @@ export class CodesSnapshot {
     sizeCalculation: ({ length }, key) => length + 2 * key.length + ANSWER_ENTRY_BYTES,
   });
   /**
-   * Large answers are never dropped: each slow reader would hold a copy of its own of an answer that was made again.
-   * Together they take twice the whole list at most, because a record is in one answer to a type and in one to a code.
+   * The large answers. They are never dropped: if one was made again, slow readers of both would keep two copies in
+   * memory. Together they take twice the whole list at most: a record is in one answer to a type, and in one to a code.
    */
   private readonly largeAnswers = new Map<string, Answer>();
 
@@ -160,11 +159,11 @@ export class CodesSnapshot {
   }
 }
 
-/** Works in pieces: the JSON of 100,000 records as one text would take 16 MiB more than the answer needs. */
+/** Formats records in pieces. As one text, the JSON of 100,000 records would take 16 MiB more than the answer. */
 function formatCommunicationCodes(records: readonly CommunicationCode[]): Buffer {
   const parts = [Buffer.from('{"communicationRecords":[')];
-  for (let start = 0; start < records.length; start += RECORDS_OF_A_PIECE) {
-    const piece = records.slice(start, start + RECORDS_OF_A_PIECE);
+  for (let start = 0; start < records.length; start += RECORDS_PER_PIECE) {
+    const piece = records.slice(start, start + RECORDS_PER_PIECE);
     const answered = piece.map(({ codeType, code, description }) => ({ codeType, code, description }));
     const members = JSON.stringify(answered).slice(1, -1); // without its brackets
     parts.push(Buffer.from(start === 0 ? members : `,${members}`));

@@ -63,10 +63,10 @@ function rowsOf(validities: Validities): CodeRows {
   };
 }
 
-/** Returns the texts of all answers at a moment. */
-function textsOf(validities: Validities, momentMs: number): string[] {
+/** Returns the texts of all answers at a time. */
+function textsOf(validities: Validities, timeMs: number): string[] {
   const names = [...validities]
-    .filter(([, { validFromMs, validUntilMs }]) => validFromMs <= momentMs && momentMs < validUntilMs)
+    .filter(([, { validFromMs, validUntilMs }]) => validFromMs <= timeMs && timeMs < validUntilMs)
     .map(([name]) => name);
   const all = TYPES.flatMap((codeType) => names.map((code) => ({ codeType, code, description: 'Text' })));
   const matching = (filters: Filters) =>
@@ -87,17 +87,17 @@ const validity = fc.record({ boundMs, lastsMs }).map(({ boundMs: from, lastsMs: 
   validUntilMs: lasts === undefined ? Infinity : START_MS + (from ?? 0) + lasts,
 }));
 const step = fc.record({
-  /** The rows that are read, or undefined: they stay as they are. */
+  /** The rows of the next reading, or undefined if nothing is read. */
   rows: fc.option(fc.uniqueArray(fc.tuple(fc.constantFrom(...NAMES), validity), { selector: ([name]) => name }), {
     nil: undefined,
   }),
-  /** The clock moves on, jumps over moments, and is set back. */
+  /** The new time of the clock. The clock may jump over several effective times, and may be set back. */
   movesMs: fc.integer({ min: -40, max: 120 }),
 });
 
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
-/** Codes that end and begin at one moment are read long before it, and asked for just before and at it. */
-const AT_A_MOMENT: Step[] = [
+/** Codes that end and begin at the same time, read long before it, and asked for just before and at this time. */
+const AT_AN_EFFECTIVE_TIME: Step[] = [
   {
     rows: [
       ['A', { validFromMs: -Infinity, validUntilMs: START_MS + 60 }],
@@ -110,7 +110,7 @@ const AT_A_MOMENT: Step[] = [
 ];
 
 describe('the codes that are served', () => {
-  it('are those of the rows and of the moment at each access, whatever the clock of the database does', async () => {
+  it('are those that are valid by the clock of the database at each access, also if the clock jumps', async () => {
     const steps = fc.array(step, { minLength: 1, maxLength: 12 });
     const property = fc.asyncProperty(steps, async (taken) => {
       const { clock, service, read } = await start();
@@ -132,10 +132,10 @@ describe('the codes that are served', () => {
         expect(answers.map((answer) => answer?.etag)).toEqual(etags);
       }
     });
-    await fc.assert(property, { numRuns: 100, examples: [[AT_A_MOMENT]] });
+    await fc.assert(property, { numRuns: 100, examples: [[AT_AN_EFFECTIVE_TIME]] });
   });
 
-  it('are counted by a metric that leaves out those that have ended or not begun', async () => {
+  it('are counted by a metric, without codes that have ended or have not begun', async () => {
     const { clock, read, metric } = await start();
     const validities: Validities = new Map([
       ['A', ALWAYS],
@@ -152,7 +152,7 @@ describe('the codes that are served', () => {
     expect(await metric('moments_switched_total')).toBe('0'); // nobody has asked for codes
   });
 
-  it('keep the order of properties whose names look like numbers', async () => {
+  it('keep the order of their properties, also if the names look like numbers', async () => {
     const { service, read } = await start();
     const rows = rowsOf(new Map());
     const properties = ['b', '2', '1'].map((property, position) => {
@@ -177,7 +177,7 @@ function manyRecords({ types = 1, perType = 1, bytes = 1 }): CommunicationCode[]
 
 describe('answers', () => {
   it.each([{ count: 0 }, { count: 1_000 }, { count: 1_001 }, { count: 2_500 }])(
-    'hold all of $count records, in their order',
+    'contain all of $count records, in their order',
     async ({ count }) => {
       const { service, read } = await start();
       const records = manyRecords({ perType: count });
@@ -196,7 +196,7 @@ describe('answers', () => {
     }
   });
 
-  it('to filters with many codes are made once, also if 20,000 other filters are asked for meanwhile', async () => {
+  it('to filters with many codes are made once, also if callers use 20,000 other filters meanwhile', async () => {
     const { service, read } = await start();
     read({ ...rowsOf(new Map()), records: manyRecords({ types: 20, perType: 100, bytes: 10_000 }) });
     const askForEachType = () => {
@@ -208,7 +208,7 @@ describe('answers', () => {
     expect(areTheSame).not.toContain(false);
   });
 
-  it('to 40,000 different filters are kept in bounded memory', async () => {
+  it('to 40,000 different filters take bounded memory', async () => {
     const { service, read } = await start();
     read(rowsOf(new Map()));
     const before = usedHeap();

@@ -87,8 +87,8 @@ export class CodesService {
   }
 
   /**
-   * Makes the index, and its snapshot of now for the first request. Other requests have their turn between the steps, because each step takes long if there are many
-   * codes.
+   * Makes the index, and the snapshot of now for the first request. Between the two steps other requests have their turn,
+   * because each step takes long if there are many codes.
    * @throws Error if an area has no property
    */
   private async prepare(rows: CodeRows): Promise<CodeIndex> {

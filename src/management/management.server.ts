@@ -28,7 +28,7 @@ export class ManagementServer {
     this.server = createServer((request, response) => void this.answer(request, response));
   }
 
-  /** Not a hook of Nest: it would be called before the hooks of other modules, which may still have work to do. */
+  /** Closes the port. It is no hook of Nest, because Nest would call it while other modules still have work to do. */
   close(): void {
     this.server.close();
     this.server.closeAllConnections();

@@ -4,7 +4,7 @@ import { CommunicationCodesQueryPipe } from './communication-codes.query.js';
 
 const PATH = '/order-scheduling/communication-codes';
 
-it('checks a query that has passed only once', () => {
+it('checks a valid query only once', () => {
   const pipe = new CommunicationCodesQueryPipe();
   const target = `${PATH}?codeType=A%20B&code=1`;
   const query = pipe.transform(target);
@@ -15,15 +15,15 @@ it('checks a query that has passed only once', () => {
 it.each([
   { name: 'short', queryOf: (index: number) => `codeType=${index}`, count: 50_000 },
   {
-    name: 'with a fragment of 15 KiB',
+    name: 'long (a fragment of 15 KiB)',
     queryOf: (index: number) => `code=${index}-of-many#${'x'.repeat(15_000)}`,
     count: 5_000,
   },
-])('remembers queries in bounded memory: $name', ({ queryOf, count }) => {
+])('remembers many $name queries in bounded memory', ({ queryOf, count }) => {
   const pipe = new CommunicationCodesQueryPipe();
   const before = usedHeap();
   for (let index = 0; index < count; index++) {
-    // A text of its own, as Node.js makes it of the bytes of a request
+    // A new text each time, as Node.js makes it from the bytes of a request
     pipe.transform(Buffer.from(`${PATH}?${queryOf(index)}`).toString('latin1'));
   }
   expect(usedHeap() - before).toBeLessThan(8 * 1024 ** 2);

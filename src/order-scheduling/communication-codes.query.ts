@@ -50,18 +50,18 @@ function IsFilter(): PropertyDecorator {
     Matches(new RegExp(`^.{0,${MAX_FILTER_CHARACTERS}}$`, 'su'), {
       message: `$property has more than ${LIMITS.filter}.`,
     }),
-    HasNoControlCharacters({ message: '$property holds control characters.' }),
+    HasNoControlCharacters({ message: '$property contains control characters.' }),
   );
 }
 
-/** A second `Matches` would replace the first: class-validator keeps one message for each name of a rule. */
+/** Refuses control characters. A second `Matches` would replace the first: each name of a rule has one message. */
 function HasNoControlCharacters(options: ValidationOptions): PropertyDecorator {
   const validate = (text: string): boolean => !/\p{Cc}/u.test(text);
   return ValidateBy({ name: 'hasNoControlCharacters', validator: { validate } }, options);
 }
 
 /**
- * Gives the pipe below the target as it was sent. Express's own parser of queries silently replaces what cannot be
+ * Passes the request target to the pipe as it was sent. Express's own query parser silently replaces text that cannot be
  * decoded, and drops all parameters after the first thousand.
  */
 export const Target = createParamDecorator((_data: unknown, context: ExecutionContext) => {
@@ -116,8 +116,8 @@ function decodeQuery(query: string): { parameters: Parameters; issues: Issue[] }
 }
 
 /**
- * Returns the encoded texts of each parameter. Each name is decoded once, and only as many as an answer can show: if a
- * text cannot be decoded, that takes 20 µs, and a target has space for 4,000.
+ * Returns the encoded texts of each parameter. It decodes each name once, and only as many names as an answer can show.
+ * A name that cannot be decoded takes 20 µs, and a target may have 4,000.
  */
 function groupByName(query: string): Map<string, string[]> {
   const pairs = query
@@ -184,7 +184,7 @@ function describeUndecodableParameter(name: string): Issue {
 
 /**
  * Returns the issue of a parameter that does not exist. The issue leaves out the value, because the value may be a
- * credential in the wrong place. The name may be one, too, if a credential is the whole query.
+ * credential in the wrong place. If a credential is the whole query, even the name is one.
  */
 function describeUnknownParameter(name: string): Issue {
   const known = `only ${PARAMETERS.join(' and ')} are known.`;
@@ -205,7 +205,7 @@ function ignoreSpelling(name: string): string {
   return name.toLowerCase().replaceAll(/[-_]/g, '');
 }
 
-/** Returns the part of a text that an issue shows; undefined if the text seems to hold a credential. */
+/** Returns the part of a text that an issue shows; undefined if the text may be a credential. */
 function showText(text: string): string | undefined {
   return isCredential(text) ? undefined : cutText(text);
 }
@@ -214,7 +214,7 @@ function isCredential(text: string): boolean {
   return text.includes(API_KEY_PREFIX) || text.includes(JSON_WEB_TOKEN_PREFIX);
 }
 
-/** Cuts off what is too long to be shown. If the cut splits a surrogate pair, its half goes: it is not valid Unicode. */
+/** Cuts a text to the length that is shown, and removes half a surrogate pair at its end: it is not valid Unicode. */
 function cutText(text: string): string {
   return text.slice(0, MAX_SHOWN_CHARACTERS).replace(HALF_PAIR, '');
 }

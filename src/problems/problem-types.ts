@@ -7,7 +7,7 @@ const WAIT = 'Wait for the number of seconds in Retry-After, then send the reque
 export interface ProblemType {
   readonly status: number;
   readonly title: string;
-  /** Says when the problem is sent. */
+  /** The situation in which the problem is sent. */
   readonly meaning: string;
   /** The steps that the developer of a client can take. */
   readonly remedy: readonly string[];
@@ -20,7 +20,7 @@ export const problemTypes = {
     title: 'The request is malformed',
     meaning:
       'The service did not process the request. The HTTP message or a value in it is not valid, its method is ' +
-      'unknown, or a credential header was sent more than once or holds a comma.',
+      'unknown, or a credential header was sent more than once or contains a comma.',
     remedy: [
       'Send each of the headers Api-Key and Authorization once, and the method in capitals.',
       'Read the detail and the issues: they name the part that is wrong.',
@@ -31,7 +31,7 @@ export const problemTypes = {
     title: 'A query parameter is not valid',
     meaning:
       'A query parameter is unknown, empty, given more than once, too long or wrongly ' +
-      'encoded, or holds control characters. The service returns no records, because leaving out a filter would return ' +
+      'encoded, or contains control characters. The service returns no records, because leaving out a filter would return ' +
       'more records than were asked for.',
     remedy: [
       `Use only the parameters of the operation, each at most once, with 1 to ${LIMITS.filter}.`,
@@ -66,7 +66,7 @@ export const problemTypes = {
   'insufficient-scope': {
     status: 403,
     title: 'The access token lacks a scope',
-    meaning: 'Both credentials are valid, but the access token does not hold the scope that this service requires.',
+    meaning: 'Both credentials are valid, but the access token lacks the scope that this service requires.',
     remedy: ['Request an access token with the scope that the WWW-Authenticate header names.'],
   },
   'not-found': {
@@ -104,7 +104,7 @@ export const problemTypes = {
     title: 'The server met an unexpected condition',
     meaning:
       'The request was in order, but the service failed to answer it. The log of the service ' +
-      'holds the cause under the id in instance.',
+      'has the cause under the id in instance.',
     remedy: [
       'Send the request again after 1, 10 and 60 seconds, then stop.',
       'If the error remains, send the instance of the problem document to the support.',
@@ -114,8 +114,8 @@ export const problemTypes = {
     status: 503,
     title: 'The service is not ready',
     meaning:
-      'The service has no codes that it can serve yet. To those who ask /health/ready it is sent as well where there is ' +
-      'no current list of API keys or no signing key that can verify a token, and while the service shuts down.',
+      'The service has no codes that it can serve yet. /health/ready also sends this problem if the service has no ' +
+      'current list of API keys or no signing key that can verify a token, and while it shuts down.',
     remedy: [WAIT],
   },
   'cannot-verify-credentials': {

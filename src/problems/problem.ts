@@ -16,7 +16,7 @@ export interface Issue {
 export interface Circumstances {
   readonly detail: string;
   readonly issues?: readonly Issue[];
-  /** Further header fields of the answer. A list of values is sent in a line each. */
+  /** Further header fields of the answer. Each value of a list is sent as a line of its own. */
   readonly headers?: Readonly<Record<string, string | string[]>>;
   /** The status, if it differs from the status of the type. */
   readonly status?: number;
@@ -86,7 +86,7 @@ function describeType(slug: ProblemSlug | 'about:blank', status: number | undefi
   return { status: status ?? type.status, title: type.title, pagePath: `/problems/${slug}` };
 }
 
-/** Returns a value of Retry-After. Up to two random seconds are added, so that callers do not all return together. */
+/** Returns a value of Retry-After. It adds up to two random seconds, so that callers do not all return together. */
 export function formatRetryAfter(seconds: number): string {
   return String(seconds + randomInt(0, 3));
 }

@@ -3,7 +3,7 @@ import { Metrics } from './metrics.js';
 
 const ANSWERED = { operation: '/a', status: 200, durationMs: 100 };
 
-it('counts each request once, however often the metrics are scraped', async () => {
+it('counts each request once, however often Prometheus scrapes', async () => {
   const metrics = new Metrics();
   metrics.observeRequest(ANSWERED);
   await metrics.registry.metrics();
@@ -22,7 +22,7 @@ it('counts each request once, however often the metrics are scraped', async () =
   expect(text).not.toContain('order_lookup_client_requests_total{');
 });
 
-it('counts a request whose start is not known, but does not time it', async () => {
+it('counts a request whose start is not known, without a duration', async () => {
   const metrics = new Metrics();
   metrics.observeRequest({ operation: undefined, status: 408, durationMs: undefined });
   const text = await metrics.registry.metrics();
@@ -30,7 +30,7 @@ it('counts a request whose start is not known, but does not time it', async () =
   expect(text).not.toContain('order_lookup_http_request_duration_seconds_count{');
 });
 
-it('shows 0 internal errors of an operation, and 0 refusals of a client, from the first request on', async () => {
+it('shows 0 errors of an operation and 0 refusals of a client from their first request on', async () => {
   const metrics = new Metrics();
   metrics.observeRequest({ ...ANSWERED, client: 'c' });
   const text = await metrics.registry.metrics();
@@ -39,7 +39,7 @@ it('shows 0 internal errors of an operation, and 0 refusals of a client, from th
   expect(text).toContain('order_lookup_client_requests_total{client="c",status="403"} 0\n');
 });
 
-it('names 1,000 clients, and counts the rest as one for each status', async () => {
+it('names 1,000 clients, and counts all others together', async () => {
   const metrics = new Metrics();
   for (let number = 0; number < 1_200; number++) {
     metrics.observeRequest({ ...ANSWERED, client: `client ${number}` });
@@ -51,7 +51,7 @@ it('names 1,000 clients, and counts the rest as one for each status', async () =
   expect(text).toContain('_client_requests_total{client="other",status="200"} 200\n');
 });
 
-it('asks for the value of a gauge at each scrape', async () => {
+it('reads the value of a gauge at each scrape', async () => {
   const metrics = new Metrics();
   let value = 1;
   metrics.addGauge({

@@ -2,16 +2,16 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { version } from './version.js';
 
-/** How many clients have a label of their own. Each label takes a series for each status, so the other clients share one label. */
+/** The number of clients with a label of their own. If you raise it, each client adds a series for each status. */
 const MAX_NAMED_CLIENTS = 1_000;
 const OTHER_CLIENTS = 'other';
-/** Their series begin at 0: Prometheus sees no increase in a series that begins at 1, so the first 500 would raise no alert. */
+/** The statuses whose series begin at 0. In a series that begins at 1, Prometheus would not see the first 500. */
 const ALERTED_STATUSES = [401, 403, 500];
 /** The name of the operation, in metrics and log, if no route was found. */
 export const NO_OPERATION = 'none';
-/** The upper bounds of the buckets, in seconds. The alert on slow answers needs the bound of 0.25 s. */
+/** The upper bounds of the buckets, in seconds. Keep 0.25 s, because the alert on slow answers needs it. */
 const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
-/** The delay of the event loop is sampled by a timer. A shorter interval keeps an idle process busy. */
+/** The interval at which a timer samples the delay of the event loop. A shorter one keeps an idle process busy. */
 const EVENT_LOOP_PRECISION_MS = 20;
 
 /** A request whose response has ended. */
@@ -43,12 +43,12 @@ interface RequestSeries {
 }
 
 /**
- * The metrics of the service. No label holds a key, a token, a subject or free text. Dashboards and alerts in deploy/
- * name them: rename both.
+ * The metrics of the service. No label contains a key, a token, a subject or free text. If you rename a metric, rename it
+ * in the dashboards and alerts of deploy/, too.
  */
 @Injectable()
 export class Metrics implements OnModuleInit {
-  /** The first field: the metrics below register themselves in the registry when they are made. */
+  /** The registry must be the first field, because the metrics below register themselves in it. */
   readonly registry = new Registry();
   readonly requests = this.counter({
     name: 'http_requests_total',

@@ -4,10 +4,10 @@ import type { ServiceLogger } from './service-logger.js';
 const SUMMARY_INTERVAL_MS = 60_000;
 
 /**
- * What a failure that goes on means for callers:
+ * The effect of a lasting failure on callers:
  * - `none`: callers are never refused because of it.
  * - `refused-later`: callers are refused from a later time on.
- * - `refused`: callers are refused already; since some time, or because nothing could be served from the start.
+ * - `refused`: callers are refused now. `secondsAgo` is undefined if nothing could be served from the start.
  */
 export type CallerImpact =
   | { readonly name: 'none' }
@@ -15,15 +15,15 @@ export type CallerImpact =
   | { readonly name: 'refused'; readonly secondsAgo?: number };
 
 /**
- * The impact where callers are refused from a time on.
- * @param secondsLeft how long it is until then; negative if that time has passed
+ * Returns the impact of a failure that gets callers refused at some time.
+ * @param secondsLeft the seconds until that time; negative if the time has passed
  */
 export function toCallerImpact(secondsLeft: number): CallerImpact {
   if (secondsLeft <= 0) return { name: 'refused', secondsAgo: -secondsLeft };
   return { name: 'refused-later', secondsLeft };
 }
 
-/** What the last line said. */
+/** The content of the last line. */
 interface LoggedFailure {
   readonly impact: CallerImpact['name'];
   readonly reason: string;
@@ -33,8 +33,8 @@ interface LoggedFailure {
 
 /**
  * Logs a failure that repeats: when it begins, when its reason or its impact changes, once a minute while it lasts, and
- * when it has ended. Call `noteFailure` after each attempt that failed, and `noteSuccess` after each one that succeeded. The
- * message of an error may hold nothing that differs in each attempt: each would be a line.
+ * when it has ended. Call `noteFailure` or `noteSuccess` after each attempt. If the message of the error differed at each
+ * attempt, each attempt would be a line.
  */
 export class RepeatedFailure {
   private failures = 0;
@@ -46,7 +46,7 @@ export class RepeatedFailure {
     private readonly subject: string,
   ) {}
 
-  /** How many attempts have failed since the last one that succeeded. */
+  /** The number of failed attempts since the last success. */
   get failuresInARow(): number {
     return this.failures;
   }
@@ -65,7 +65,7 @@ export class RepeatedFailure {
     this.writeLine(failure.reason, impact);
   }
 
-  /** Logs that the subject works again, if the attempt before failed. */
+  /** Logs that the subject works again, if the last attempt failed. */
   noteSuccess(): void {
     const { failures, subject } = this;
     if (failures === 0) return;
@@ -93,15 +93,15 @@ export class RepeatedFailure {
   }
 }
 
-/** The time from which on callers are refused, if there is one. */
+/** Returns the time from which on callers are refused, if there is one. */
 function findRefusalDate(impact: CallerImpact): Date | undefined {
   if (impact.name === 'none') return undefined;
-  if (impact.name === 'refused-later') return addSeconds(impact.secondsLeft);
-  return impact.secondsAgo === undefined ? undefined : addSeconds(-impact.secondsAgo);
+  if (impact.name === 'refused-later') return computeDate(impact.secondsLeft);
+  return impact.secondsAgo === undefined ? undefined : computeDate(-impact.secondsAgo);
 }
 
-/** Undefined for a time that is too far away for a Date, which would be null in the log. */
-function addSeconds(seconds: number): Date | undefined {
+/** Returns the date in so many seconds. Undefined if a Date cannot express it: the log would show null. */
+function computeDate(seconds: number): Date | undefined {
   const date = new Date(Date.now() + seconds * 1000);
   const isValid = !Number.isNaN(date.getTime());
   return isValid ? date : undefined;

@@ -22,7 +22,7 @@ it('writes level, time, fields and message of each line', () => {
   expect(written[0]).toMatch(/^\{"level":"info","time":"[^"]*",.*"msg":"[^}]*\}\n$/);
 });
 
-it('writes the lines of its level and above', () => {
+it('writes lines of LOG_LEVEL and more severe ones only', () => {
   logger.verbose({ message: 'verbose' });
   logger.debug({ message: 'debug' });
   logger.log({ message: 'log' });
@@ -49,7 +49,7 @@ it('writes the thrown value of a LogEntry as a text with its stack and its cause
   ]);
 });
 
-it('never writes synchronously: a reader that stalls would block the process', () => {
+it('never writes synchronously, so that a stalled reader does not block the process', () => {
   const flushSync = jest.spyOn(logger['output'], 'flushSync');
   logger.fatal({ message: 'fatal' });
   expect(lines()).toHaveLength(1);
@@ -106,7 +106,7 @@ describe('called by the loggers of Nest', () => {
       write: () => areaLogger.fatal('a text', STACK),
       line: { msg: 'a text', err: STACK },
     },
-  ])('new Logger(context).$call has the context Area', ({ write, line }) => {
+  ])('$call of a Nest logger with the context Area writes a line with this context', ({ write, line }) => {
     write();
     expect(lines()).toEqual([{ level: expect.any(String), time: TIME, context: 'Area', ...line }]);
   });
@@ -138,12 +138,12 @@ describe('called by the loggers of Nest', () => {
       write: () => Logger.error('a text', STACK, 'Area'),
       line: { msg: 'a text', err: STACK, context: 'Area' },
     },
-  ])('$call has the context that was given, or none', ({ write, line }) => {
+  ])('$call writes a line with the context that was passed, or without one', ({ write, line }) => {
     write();
     expect(lines()).toEqual([{ level: expect.any(String), time: TIME, ...line }]);
   });
 
-  it('writes what Nest says of each route at the start only at the level debug', () => {
+  it('writes the lines of Nest about each route at the level debug', () => {
     new Logger('RouterExplorer').log('Mapped {/a, GET} route');
     new Logger('RouterExplorer').warn('a warning');
     expect(lines()).toEqual([{ level: 'warn', time: TIME, context: 'RouterExplorer', msg: 'a warning' }]);

@@ -35,7 +35,7 @@ export interface LogEntry {
   readonly [field: string]: unknown;
 }
 
-/** What Nest's loggers pass after the message. */
+/** The parameters that Nest's loggers pass after the message. */
 interface NestParameters {
   readonly context?: string | undefined;
   readonly stack?: string | undefined;
@@ -54,7 +54,7 @@ export class ServiceLogger implements LoggerService {
   private readonly output = pino.destination({
     fd: 1,
     sync: false,
-    minLength: 1, // with 0, flush() of the output waits for nothing
+    minLength: 1, // with 0, flush() of the output would not wait
     maxLength: MAX_WAITING_BYTES,
   });
   private readonly pino: pino.Logger;
@@ -76,8 +76,8 @@ export class ServiceLogger implements LoggerService {
     this.output.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EPIPE') this.isReaderGone = true;
     });
-    // Runs before pino's own listener, which would write the rest synchronously: if the reader stalls, it would wait for
-    // ever. After `destroy` it has nothing left to write
+    // Prepended, because pino's own listener would write the rest synchronously, and a stalled reader would block it for
+    // ever. After `destroy` nothing is left to write
     process.prependOnceListener('exit', () => this.output.destroy());
   }
 

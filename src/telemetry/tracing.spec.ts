@@ -22,7 +22,7 @@ afterEach(async () => {
   await collector.close();
 });
 
-/** With these variables, for OpenTelemetry's packages as well. */
+/** Creates a Tracing with these variables, which OpenTelemetry's packages read, too. */
 function create(variables: Record<string, string>, logger = silentLogger) {
   Object.assign(process.env, variables);
   return createTracing(Object.assign(new Configuration(), variables), logger);
@@ -43,7 +43,7 @@ it.each([
   async ({ sampler, share = '', flags, isSampled }) => {
     const tracing = await create({
       ...collector.environment,
-      OTEL_BSP_SCHEDULE_DELAY: '3600000', // so that the end sends the spans
+      OTEL_BSP_SCHEDULE_DELAY: '3600000', // longer than the test, so that only the end sends the spans
       OTEL_TRACES_SAMPLER: sampler,
       OTEL_TRACES_SAMPLER_ARG: share,
     });
@@ -61,7 +61,7 @@ it.each([
   },
 );
 
-it('names the spans of methods that callers make up alike', async () => {
+it('gives all invented methods of callers the same span name', async () => {
   const tracing = await create(collector.environment);
   tracing.startRequest({ method: 'BREW', headers: {} })?.end?.(ANSWERED);
   await tracing.stop();
@@ -70,7 +70,7 @@ it('names the spans of methods that callers make up alike', async () => {
   expect(span?.attributes['http.request.method']).toBe('_OTHER');
 });
 
-it('marks the span of an answer that failed after its status was sent', async () => {
+it('marks a span as failed if the answer failed after its status was sent', async () => {
   const tracing = await create(collector.environment);
   tracing.startRequest({ method: 'GET', headers: {} })?.end?.({ ...ANSWERED, status: 200 });
   await tracing.stop();
@@ -83,7 +83,7 @@ it.each([
   { behaviour: 'refuses', reason: /./ },
   { behaviour: 'drops', reason: /./ },
   { behaviour: 'hangs', reason: /timed out/ },
-] as const)('a collector that $behaviour is told in the log, and holds up nobody', async (row) => {
+] as const)('a collector that $behaviour causes a line in the log, and delays no request', async (row) => {
   const reasons: unknown[] = [];
   const ignore = (): void => undefined;
   const warn = ({ message, reason }: LogEntry): void => {
@@ -104,7 +104,7 @@ it.each([
   await tracing.stop(); // the collector does not take the last spans
 });
 
-it('says in both logs that it replaces the diagnostics of an agent', async () => {
+it('logs that its diagnostics replace those of an agent, in both logs', async () => {
   const texts: string[] = [];
   const ignore = (): void => undefined;
   const warn = (text: string): void => {
@@ -130,7 +130,7 @@ it.each<{ isOn: boolean; variables: Record<string, string> }>([
   { isOn: true, variables: { OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT, OTEL_SDK_DISABLED: 'false' } },
   { isOn: false, variables: {} },
   { isOn: false, variables: { OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT, OTEL_SDK_DISABLED: 'True' } },
-])('that traces are on is $isOn with $variables', async ({ isOn, variables }) => {
+])('traces are on: $isOn, with $variables', async ({ isOn, variables }) => {
   const tracing = await create(variables);
   const span = tracing.startRequest({ method: 'GET', headers: {} });
   await tracing.stop();
@@ -144,7 +144,7 @@ it.each<{ sampler: Record<string, string>; says: RegExp }>([
   },
   { sampler: { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio' }, says: /^traces are on, except for calls / },
   { sampler: { OTEL_TRACES_SAMPLER: 'always_on' }, says: /^traces are on$/ },
-])('the log says which calls have no span although traces are on, with $sampler', async ({ sampler, says }) => {
+])('the log says which calls get no span, with $sampler', async ({ sampler, says }) => {
   const texts: string[] = [];
   const take = ({ message }: LogEntry): void => {
     texts.push(message);
@@ -158,7 +158,7 @@ it.each<{ sampler: Record<string, string>; says: RegExp }>([
   expect(span?.spanId === undefined).toBe(texts.some((text) => text.includes('except')));
 });
 
-it('gives the trace of the caller where traces are off', async () => {
+it('logs the trace id of the caller although traces are off', async () => {
   const tracing = await create({});
   const headers = { traceparent: traceparentWith('01') };
   const span = tracing.startRequest({ method: 'GET', headers });
@@ -184,13 +184,13 @@ it.each([
   { name: 'OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT', value: '-1', says: undefined },
   { name: 'OTEL_PROPAGATORS', value: 'b3', says: undefined },
   { name: 'OTEL_TRACES_EXPORTER', value: 'zipkin', says: undefined },
-])('the start goes on with $name=$value', async ({ name, value, says }) => {
+])('the service starts with the wrong variable $name=$value', async ({ name, value, says }) => {
   const texts: string[] = [];
   const take = ({ message }: LogEntry): void => {
     texts.push(message);
   };
   const logger = { log: take, warn: take, error: take } as ServiceLogger;
-  const OTEL_EXPORTER_OTLP_TIMEOUT = '300'; // or the exporter would go on to look for a collector that is not there
+  const OTEL_EXPORTER_OTLP_TIMEOUT = '300'; // otherwise the exporter would keep looking for a collector
   const variables = { ...collector.environment, OTEL_EXPORTER_OTLP_TIMEOUT, [name]: value };
   const tracing = await create(variables, logger);
   const span = tracing.startRequest({ method: 'GET', headers: {} });

@@ -18,18 +18,18 @@ import { RepeatedFailure } from './repeated-failure.js';
 import type { ServiceLogger } from './service-logger.js';
 
 const SERVICE_NAME = 'order-lookup-services';
-/** How long the process waits at its end for a collector that stalls. */
+/** The longest time for which the end of the process waits for a collector that stalls. */
 const STOP_TIMEOUT_MS = 2_000;
-/** The semantic conventions name every other method `_OTHER`, so that callers cannot make new names of spans. */
+/** The methods that spans name. Any other one is `_OTHER` (semantic conventions): callers must not invent span names. */
 const KNOWN_METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE']);
 
-/** What is known of a request when its response is closed. */
+/** The facts about a request when its response is closed. */
 interface SpanEnd {
   /** The pattern of the route; undefined if no route was found. */
   readonly operation: string | undefined;
   readonly status: number;
   readonly requestId: string;
-  /** Whether the service failed, before or after the status was sent. */
+  /** True if the service failed, before or after the status was sent. */
   readonly isFailed: boolean;
 }
 
@@ -45,7 +45,7 @@ export interface RequestSpan {
 @Injectable()
 export class Tracing {
   private readonly propagator = new W3CTraceContextPropagator();
-  /** Not the global one: an auto-instrumentation that a platform injects registers its own. */
+  /** The service's own tracer. An auto-instrumentation that a platform injects registers the global one. */
   private readonly tracer: Tracer | undefined;
 
   constructor(private readonly provider?: NodeTracerProvider) {
@@ -67,7 +67,7 @@ export class Tracing {
     return traceId === undefined ? undefined : { traceId };
   }
 
-  /** Sends the last spans, or gives up a collector that does not take them in time. */
+  /** Sends the last spans. They are lost if the collector does not take them in time. */
   async stop(): Promise<void> {
     const ended = this.provider?.shutdown().catch(() => undefined); // the global error handler has logged the reason
     await Promise.race([ended, pause(STOP_TIMEOUT_MS, undefined, { ref: false })]);
@@ -111,14 +111,14 @@ export async function createTracing(configuration: Configuration, logger: Servic
   }
 }
 
-/** Says which calls have no span although traces are on. Every other sampler, the default too, obeys the caller's traceparent. */
+/** Says which calls have no span although traces are on. All but these three samplers obey the caller's traceparent. */
 function describeUntracedCalls(sampler: string): string {
   if (['always_on', 'always_off', 'traceidratio'].includes(sampler)) return '';
   return ', except for calls whose traceparent ends with 00: OTEL_TRACES_SAMPLER=always_on traces them, too';
 }
 
 /**
- * The packages read from the environment OTEL_EXPORTER_OTLP_*, OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG, OTEL_BSP_*,
+ * Creates the provider. The packages read from the environment OTEL_EXPORTER_OTLP_*, OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG, OTEL_BSP_*,
  * OTEL_SPAN_*, OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME. Nobody reads OTEL_TRACES_EXPORTER,
  * OTEL_EXPORTER_OTLP_PROTOCOL, OTEL_PROPAGATORS and OTEL_LOG_LEVEL (docs/decisions.md).
  */

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Two folders up, in `src` as in `dist`: this file cannot move to another depth. */
+/** The file two folders up, from src and from dist. If you move this file to another depth, the start fails. */
 const PACKAGE_FILE = join(import.meta.dirname, '..', '..', 'package.json');
 
-/** The version of the service, which package.json holds. */
+/** The version of the service, from package.json. */
 export const { version } = JSON.parse(readFileSync(PACKAGE_FILE, 'utf8')) as { version: string };

@@ -64,7 +64,7 @@ function ask(authorization: string): Promise<Reply> {
 async function expectRefused(authorization: string, error = ', error="invalid_token"') {
   const reply = await ask(authorization);
   const description = error
-    ? 'Authorization holds no valid access token.'
+    ? 'Authorization contains no valid access token.'
     : 'Authorization has another scheme than Bearer: send Bearer and an access token.';
   expect(expectProblem(reply, 'invalid-credentials').issues).toEqual([
     { description, field: 'Authorization', location: 'header' },

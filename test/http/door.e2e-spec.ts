@@ -269,7 +269,7 @@ describe('a credential header', () => {
   ])('is sent once: $name', async ({ lines, field }) => {
     const { responses } = await send(request(`GET ${PATH}`, lines()), 1);
     const { issues } = expectProblemOf(responses[0], 'malformed-request');
-    const description = `${field} was sent more than once, or holds a comma: send it once, without one.`;
+    const description = `${field} was sent more than once, or contains a comma: send it once, without one.`;
     expect(issues).toEqual([{ description, field, location: 'header' }]);
   });
 });

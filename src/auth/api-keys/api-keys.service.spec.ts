@@ -11,12 +11,12 @@ import type { KeyUse } from './key-use.js';
 const NOW_MS = 1_000_000;
 
 interface Times {
-  /** From now on. */
+  /** The time from now. */
   readonly expiresInMs?: number;
   readonly revokedInMs?: number;
 }
 
-/** The service with a list of the keys `key 0`, `key 1` and so on. */
+/** Starts the service with the keys `key 0`, `key 1` and so on. */
 function start(times: readonly Times[], ageSeconds = 0) {
   const keys = new Map<string, ListedKey>();
   for (const [index, { expiresInMs = Infinity, revokedInMs = Infinity }] of times.entries()) {
@@ -43,7 +43,7 @@ function start(times: readonly Times[], ageSeconds = 0) {
 it.each([
   { ageSeconds: 80_000, secondsLeft: 6_400, reason: undefined },
   { ageSeconds: 90_000, secondsLeft: 0, reason: 'no-key-list' },
-])('a list that the database confirmed $ageSeconds s ago, of a day at most', (row) => {
+])('a list of keys that is $ageSeconds s old is used for another $secondsLeft s', (row) => {
   const { service } = start([{}], row.ageSeconds);
   expect(service.secondsUntilRefusal).toBe(row.secondsLeft);
   const verdict = service.verify('key 0');
@@ -68,7 +68,7 @@ it.each([
     seconds: '5',
   },
   {
-    what: 'a rotation',
+    what: 'the end of a key that is being rotated',
     ends: [{ expiresInMs: 9_000 }, { expiresInMs: 8_000, revokedInMs: 2_000 }],
     seconds: '2',
   },
@@ -78,7 +78,7 @@ it.each([
     seconds: '7',
   },
   { what: 'nothing, if no key expires', ends: [{}], seconds: '+Inf' },
-])('the metric of the next expiry tells of $what', async ({ ends, seconds }) => {
+])('the metric of the next expiry shows $what', async ({ ends, seconds }) => {
   const text = await start(ends).metrics.registry.metrics();
   expect(text).toContain(`\norder_lookup_next_key_expiry_seconds ${seconds}\n`);
 });

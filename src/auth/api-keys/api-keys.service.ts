@@ -16,12 +16,12 @@ export interface ListedKey extends Caller {
   readonly revokedAtMs: number;
 }
 
-/** All API keys, by their hash in hex, the expired and revoked ones among them. */
+/** All API keys by their hash in hex, also the expired and revoked ones. */
 export type KeyList = ReadonlyMap<string, ListedKey>;
 
 /**
- * Verifies API keys in memory. So keys work while the database is away, for API_KEY_MAX_AGE_SECONDS; a revocation counts
- * within a second.
+ * Verifies API keys in memory. A revoked key is refused within a second. While the database is away, keys are accepted
+ * for API_KEY_MAX_AGE_SECONDS.
  */
 @Injectable()
 export class ApiKeysService {
@@ -43,10 +43,9 @@ export class ApiKeysService {
       prepare: indexKeys,
       maxAgeSeconds: this.maxAgeSeconds,
     });
-    // This gauge warns administrators before a key ends
     metrics.addGauge({
       name: 'next_key_expiry_seconds',
-      help: 'Until the first API key in force expires or is revoked, or +Inf',
+      help: 'Seconds until the first API key in force expires or is revoked; +Inf if none does',
       collect: (gauge) => gauge.set(this.secondsUntilNextExpiry),
     });
   }
@@ -80,12 +79,12 @@ export class ApiKeysService {
     return undefined;
   }
 
-  /** How long keys can still be accepted if the database does not answer; 0 while none can be. */
+  /** The seconds for which keys are still accepted if the database stays away; 0 if no key is accepted now. */
   get secondsUntilRefusal(): number {
     return Math.max(0, this.maxAgeSeconds - this.topic.ageSeconds);
   }
 
-  /** The time until the first key in force expires or is revoked; Infinity if none will be. */
+  /** The seconds until the first key in force expires or is revoked; Infinity if none does. */
   private get secondsUntilNextExpiry(): number {
     const nowMs = this.clock.now();
     let nextMs = Infinity;
@@ -97,7 +96,7 @@ export class ApiKeysService {
   }
 }
 
-/** Every list of keys can be served, also an empty one. */
+/** Indexes the keys by their hash. An empty list is valid: with it every key is refused. */
 function indexKeys(rows: readonly ApiKey[]): KeyList {
   const keys = new Map<string, ListedKey>();
   for (const { id: keyId, client, keyHash, expiresAtMs, revokedAtMs } of rows) {

@@ -26,20 +26,20 @@ it.each([
   { code: 'UND_ERR_HEADERS_OVERFLOW', found: 'is not HTTP', remedy: 'proxy or balancer' },
   { code: 'ECONNRESET', found: 'the connection was closed', remedy: 'does the port speak https?' },
   { code: 'UND_ERR_SOCKET', found: 'the connection was closed', remedy: 'does the port speak https?' },
-])('$code: $found', ({ code, found, remedy }) => {
+])('$code is explained: $found', ({ code, found, remedy }) => {
   const error = new TypeError('fetch failed', { cause: Object.assign(new Error('of this attempt'), { code }) });
   const fault = explainFetchError(ADDRESS, error);
   expect(fault.found).toContain(found);
   expect(fault.found).toContain(code);
   expect(fault.remedy).toContain(remedy);
-  expect(fault.message).not.toContain('of this attempt'); // RepeatedFailure would log each one
+  expect(fault.message).not.toContain('of this attempt'); // otherwise RepeatedFailure would log each attempt
 });
 
 it.each([
   { message: 'bad port', found: 'this port may not be fetched' },
   { message: 'Proxy response (403) !== 200 when HTTP Tunneling', found: 'the proxy refuses the connection' },
   { message: 'something new', found: 'https://a/jwks: something new' },
-])('an error without a code, $message: $found', ({ message, found }) => {
+])('the error "$message", which has no code, is explained: $found', ({ message, found }) => {
   expect(explainFetchError(ADDRESS, new TypeError('fetch failed', { cause: new Error(message) })).found).toContain(
     found,
   );
@@ -53,7 +53,7 @@ it.each([
   { status: 429, remedy: 'allow more requests' },
   { status: 503, remedy: "call the issuer's team" },
   { status: 204, remedy: 'Status 200 is needed' },
-])('status $status: $remedy', ({ status, remedy }) => {
+])('status $status has a remedy: $remedy', ({ status, remedy }) => {
   const fault = explainStatus(ADDRESS, status, null);
   expect(fault.found).toBe(`https://a/jwks answers with status ${status}`);
   expect(fault.remedy).toContain(remedy);

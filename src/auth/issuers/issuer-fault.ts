@@ -104,7 +104,7 @@ const EXPLANATIONS: readonly Explanation[] = [
   },
 ];
 
-/** Describes an error of `fetch`, or of reading its body. The message must be the same at each attempt: see RepeatedFailure. */
+/** Describes an error of `fetch`. If the message differed at each attempt, RepeatedFailure would log each attempt. */
 export function explainFetchError(address: string, error: unknown): IssuerFault {
   const causes = listCauses(error);
   const code = causes.map((cause) => cause.code).find((each) => typeof each === 'string') ?? '';
@@ -147,7 +147,7 @@ export function explainStatus(address: string, status: number, location: string 
   return new IssuerFault(`${address} answers with status ${status}`, findStatusRemedy(status), status);
 }
 
-/** Leaves out the query, which may contain a secret. */
+/** Returns the target without its query, which may contain a secret. */
 function describeRedirectTarget(address: string, location: string | null): string {
   if (location === null || !URL.canParse(location, address)) return 'no address';
   const { origin, pathname } = new URL(location, address);

@@ -14,10 +14,10 @@ export interface IssuerSettings {
 }
 
 /**
- * An issuer of access tokens: its metadata and its keys. Both are fetched again and again beside each other, the keys
- * from the address that the metadata named last.
+ * An issuer of access tokens. Its metadata and its keys are fetched at intervals, at the same time. The keys come from
+ * the address that the metadata named last.
  *
- * Issuers share nothing: an outage or a flood of tokens of one issuer never touches those of another.
+ * Issuers share nothing, so that an outage of one issuer, or a flood of its tokens, never affects another issuer.
  */
 export class Issuer {
   private readonly keySet: KeySet;
@@ -59,22 +59,22 @@ export class Issuer {
     return this.keySet.ageSeconds;
   }
 
-  /** How long tokens can still be accepted if the issuer does not answer; 0 while none can be. */
+  /** The seconds for which tokens are still accepted if the issuer stays away; 0 if no token is accepted now. */
   get secondsUntilRefusal(): number {
     return this.keySet.secondsUntilRefusal;
   }
 
-  /** Whether the issuer is being asked for something. */
+  /** True while metadata or keys are being fetched. */
   get isAsked(): boolean {
     return this.isReadingMetadata || this.keySet.isFetching;
   }
 
-  /** Fetches metadata and keys now, and from then on again and again until `stop`. */
+  /** Fetches metadata and keys now, and then at intervals until `stop`. */
   async start(): Promise<void> {
     await Promise.all([this.refreshMetadata(), this.keySet.refresh()]);
   }
 
-  /** No fetch begins any more. A fetch that is under way comes to its end. */
+  /** Begins no further fetch. A running fetch is not interrupted. */
   stop(): void {
     this.isStopped = true;
     clearTimeout(this.timer);
@@ -99,7 +99,7 @@ export class Issuer {
   private async readMetadata(): Promise<void> {
     try {
       const metadata = await discover(this.name, this.settings);
-      // Equal metadata leave the former object: with another one the contract would be made again.
+      // Equal metadata keep the former object: a new object would cause a new contract
       if (!isDeepStrictEqual(metadata, this.lastMetadata)) this.lastMetadata = metadata;
       this.metadataFailure.noteSuccess();
     } catch (error) {
@@ -108,8 +108,8 @@ export class Issuer {
   }
 
   /**
-   * If only the metadata can name the address of the keys and they were never read, every token is refused. If the keys
-   * have an address of their own, many issuers have no metadata, so nobody is warned.
+   * Logs a failure. Callers are refused if the metadata were never read and only they name the address of the keys. With
+   * OAUTH_JWKS_URI nobody is warned, because many such issuers have no metadata.
    */
   private logMetadataFailure(error: unknown): void {
     const { name, keySetAddress } = this.settings;

@@ -7,7 +7,7 @@ import { Issuer } from './issuer.js';
 /** The issuers whose tokens are accepted. The start does not wait for them, because they may be away. */
 @Injectable()
 export class IssuersService implements OnApplicationBootstrap, OnApplicationShutdown {
-  /** The order is that of OAUTH_ISSUER. */
+  /** The issuers in the order of OAUTH_ISSUER. */
   readonly all: readonly Issuer[];
 
   constructor(configuration: Configuration, logger: ServiceLogger, metrics: Metrics) {
@@ -23,7 +23,7 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
     return this.all.find((issuer) => issuer.name === name);
   }
 
-  /** Says why every token is refused now, or undefined. A token of an issuer that publishes no usable key gets 401, else 503. */
+  /** The sentence that says why no token is accepted now; undefined if an issuer has keys for tokens. */
   get unavailableReason(): string | undefined {
     if (this.all.some(({ keyCount }) => keyCount > 0)) return undefined;
     return this.all.map(describeLack).join(' ');

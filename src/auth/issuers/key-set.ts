@@ -12,21 +12,21 @@ import {
 } from './signing-keys.js';
 
 /**
- * From the begin of a fetch to the begin of the next one. A key that is withdrawn just after a fetch is refused after
- * this time, two fetches of 10 s and the second between them: 56 s. If you raise this, it takes more than a minute.
+ * The time between the starts of two fetches. A withdrawn key is refused after this time, two fetches of 10 s and a
+ * pause of 1 s: 56 s. If you raise this, a withdrawn key is used longer than the promised minute.
  */
 export const REFRESH_INTERVAL_MS = 35_000;
-/** The least time from the begin of a fetch to the begin of one for an unknown key id. */
+/** The least time between the starts of two fetches for unknown key ids. A failed fetch is repeated after this time, too. */
 export const PAUSE_MS = 5_000;
-/** The least time from the end of a fetch to the begin of the next one by the timer. */
+/** The least time from the end of a fetch to the start of the next one by the timer. */
 const LEAST_PAUSE_MS = 1_000;
-/** How long a caller waits for a fetch. */
+/** The longest time that a caller waits for a fetch. */
 const MAX_CALLER_WAIT_MS = 2_000;
-/** Keys that were fetched longer ago are not used, even if the issuer does not answer. */
+/** The age from which keys are not used any more, even if the issuer stays away. */
 const MAX_AGE_SECONDS = 24 * 3_600;
 
 /**
- * What the last fetch has left, which decides when the next one begins:
+ * The result of the last fetch. It decides when the next fetch begins:
  * - `complete`: the keys in use are those of the fetched set.
  * - `lacking`: keys are in use that the fetched set lacks. The next fetch confirms that they are withdrawn.
  * - `unusable`: the answer was unusable, or no key of it can verify a token.
@@ -38,18 +38,18 @@ const DELAYS_MS: Readonly<Record<State, number>> = {
   unusable: PAUSE_MS,
 };
 
-/** A key that judges tokens. */
+/** A key that verifies tokens. */
 interface UsedKey {
   readonly jwk: JWK;
-  /** The same for the same key in another set. */
+  /** The text that is the same for this key in every set. */
   readonly identity: string;
-  /** When the first fetch began that lacked the key; undefined if the last fetch brought the key. */
+  /** The start of the first fetch that lacked the key; undefined if the last fetch brought the key. */
   readonly lackedSinceMs: number | undefined;
 }
 
 /**
- * The key set of an issuer, fetched again and again, so that no token of a known key waits for it. While the issuer does
- * not answer, the keys that it gave last are used for a day.
+ * The key set of an issuer. It is fetched at intervals, so that only tokens with an unknown key wait for a fetch. While
+ * the issuer stays away, its last keys are used for a day.
  */
 export class KeySet {
   private state: State = 'unusable';
@@ -57,7 +57,7 @@ export class KeySet {
   private signingKeys: SigningKeys | undefined;
   /** By the monotonic clock, as every time here. */
   private beganAtMs = -Infinity;
-  /** When the last successful fetch began: the issuer may have changed its keys since. */
+  /** The start of the last successful fetch, because the issuer may change its keys while the fetch runs. */
   private fetchedAtMs = -Infinity;
   private running: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
@@ -87,17 +87,17 @@ export class KeySet {
     return (performance.now() - this.fetchedAtMs) / 1000;
   }
 
-  /** How long tokens can still be accepted if the issuer does not answer; 0 while none can be. */
+  /** The seconds for which tokens are still accepted if the issuer stays away; 0 if no token is accepted now. */
   get secondsUntilRefusal(): number {
     return this.keys && this.keys.usableCount > 0 ? this.secondsUntilTooOld : 0;
   }
 
-  /** Fetches the keys now, if their address is known, and from then on again and again until `stop`. */
+  /** Fetches the keys now, if their address is known, and then at intervals until `stop`. */
   async refresh(): Promise<void> {
     if (this.address !== undefined) await this.fetch(this.address);
   }
 
-  /** No fetch begins any more. A fetch that is under way comes to its end. */
+  /** Begins no further fetch. A running fetch is not interrupted. */
   stop(): void {
     this.isStopped = true;
     clearTimeout(this.timer);
@@ -121,7 +121,7 @@ export class KeySet {
     return isAnswered || this.has(keyId) ? this.keys : undefined;
   }
 
-  /** A fetch that is under way may have begun before the key was published, so it may need another one after it. */
+  /** Waits for the running fetch. It may have begun before the key was published, so another fetch may follow. */
   private async seek(keyId: string): Promise<void> {
     await this.running;
     const isDue = performance.now() - this.beganAtMs >= PAUSE_MS;
@@ -132,7 +132,7 @@ export class KeySet {
     return this.used.some(({ jwk }) => jwk.kid === keyId);
   }
 
-  /** Joins the fetch that is under way, or begins one. */
+  /** Joins the running fetch, or begins a fetch. */
   private async fetch(address: string): Promise<void> {
     if (this.isStopped) return;
     if (!this.running) {
@@ -169,7 +169,7 @@ export class KeySet {
     this.used = used;
     this.state = this.findState(keys.usableCount);
     if (this.state === 'lacking') this.logLacking();
-    // Equal keys leave the former object: with another one all remembered tokens would have to be verified again.
+    // Equal keys keep the former object: with a new object all remembered tokens would be verified again
     if (isDeepStrictEqual(keys.document, this.signingKeys?.document)) return;
     this.log(keys);
     this.signingKeys = keys;
@@ -178,7 +178,7 @@ export class KeySet {
   private findState(usableCount: number): State {
     if (usableCount === 0) return 'unusable';
     const isAnyLacking = this.used.some(({ lackedSinceMs }) => lackedSinceMs !== undefined);
-    // A confirmation is not confirmed again: an issuer whose nodes have different keys would be asked each second.
+    // A confirmation is not confirmed again: an issuer whose nodes have different keys would be asked each second
     return isAnyLacking && this.state !== 'lacking' ? 'lacking' : 'complete';
   }
 
@@ -220,8 +220,8 @@ export class KeySet {
 }
 
 /**
- * Returns the keys of a fetched set, and of those in use that the set lacks the ones that no other fetch lacked a second
- * before. The order is always the same, because the nodes of an issuer may give the same keys in different orders.
+ * Returns the fetched keys, and each used key that they lack for the first time. A key is withdrawn if two fetches, a
+ * second or more apart, lack it. Keys are sorted, because the nodes of an issuer may list them in different orders.
  */
 function mergeKeys(used: readonly UsedKey[], fetched: readonly JWK[], beganAtMs: number): UsedKey[] {
   const present = fetched.map((jwk) => ({ jwk, identity: identifyKey(jwk), lackedSinceMs: undefined }));
@@ -238,7 +238,7 @@ function identifyKey({ kid, kty, crv, n, e, x, y }: JWK): string {
   return JSON.stringify([kid, kty, crv, n, e, x, y]);
 }
 
-/** Waits until the work has ended, but not longer. The work goes on. */
+/** Waits until the work has ended or the time has passed. Then the work goes on. */
 async function waitAtMost(milliseconds: number, work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<void>((resolve) => {

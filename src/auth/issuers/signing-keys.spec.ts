@@ -26,7 +26,7 @@ it.each([
   { what: 'a key whose numbers are damaged', key: { kty: 'RSA', n: '!', e: 'AQAB' }, count: 0 },
   { what: 'a shared secret', key: { kty: 'oct', k: 'AAAA' }, count: 0 },
   { what: 'members of other types', key: { kty: 7, use: {}, alg: [], key_ops: 'x' }, count: 0 },
-])('$what counts as $count keys that can verify a token', async ({ key, count }) => {
+])('$what gives $count keys that can verify a token', async ({ key, count }) => {
   const { usableCount } = await toSigningKeys({ keys: [key] });
   expect(usableCount).toBe(count);
 });

@@ -9,17 +9,17 @@ export const ALGORITHMS: readonly string[] = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ];
-/** For a set of which no key can verify a token. */
+/** The remedy for a key set without any key that can verify a token. */
 export const NO_USABLE_KEY_REMEDY =
   'The issuer has to publish public keys for signatures: RSA of at least 2048 bits, EC (P-256, P-384, P-521) or Ed25519';
-/** jose looks at every key for each token. With the 350,000 keys that 1 MiB may have, it would stop the process. */
+/** The most keys of a set. jose looks at every key for each token: 350,000 keys fit into 1 MiB, and stop the process. */
 const MAX_KEYS = 1_000;
-/** jose refuses signatures of shorter RSA keys (RFC 7518 section 3.3). */
+/** The shortest RSA key whose signatures jose accepts (RFC 7518 section 3.3). */
 const MIN_RSA_BITS = 2_048;
 
 /**
- * The keys that judge tokens (RFC 7517 section 5). The object is never changed, only replaced when the keys are others.
- * So a token that was verified by this object need not be verified again while the issuer still has this object.
+ * The keys that verify tokens (RFC 7517 section 5). The object is never changed, only replaced. While an issuer has the
+ * same object, a token that it has verified is not verified again.
  */
 export interface SigningKeys {
   readonly document: JSONWebKeySet;

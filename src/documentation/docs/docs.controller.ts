@@ -32,7 +32,7 @@ const FILE_POLICY = [
 
 /**
  * The interactive documentation: the files of Swagger UI, with a page and an initializer of ours. The files are kept in
- * memory, because a stream for each request takes gigabytes where many requests are pipelined.
+ * memory, because a stream for each request takes gigabytes if many requests are pipelined.
  */
 @Public()
 @Controller('docs')
@@ -63,7 +63,7 @@ export class DocsController {
     return answer;
   }
 
-  /** The policy of the page, from which a person calls the service, and the issuer for a token. */
+  /** Formats the policy of the page, which calls the service, and the issuer for a token. */
   private formatPagePolicy(): string {
     const callableOrigins = ["'self'", ...this.findIssuerOrigins()];
     return [
@@ -78,7 +78,7 @@ export class DocsController {
     ].join('; ');
   }
 
-  /** The origin of the token endpoint of the first issuer, at which people sign in, once its metadata are known. */
+  /** Returns the origin at which people sign in: that of the token endpoint of the first issuer, once it is known. */
   private findIssuerOrigins(): string[] {
     const [firstIssuer] = this.issuers.all;
     const tokenEndpoint = firstIssuer?.metadata?.token_endpoint;

@@ -13,7 +13,7 @@ async function showDocumentation() {
   const { securitySchemes } = spec.components;
   const authorizationCode = securitySchemes.accessToken.flows?.authorizationCode;
   if (authorizationCode) {
-    // The grant of programs needs a secret, which nobody should enter into a page. Their token can be pasted
+    // The grant for programs needs a secret, which nobody should enter into a page. A program's token can be pasted
     securitySchemes.accessToken.flows = { authorizationCode };
     securitySchemes.pastedAccessToken = { type: 'http', scheme: 'bearer' };
     spec.security.push({ apiKey: [], pastedAccessToken: [] });
