@@ -1,15 +1,14 @@
-// Reads the kind of a token (RFC 8725, RFC 9068), its client and its scopes. jose would accept what this file refuses.
+// The kind of a token (RFC 8725, RFC 9068), its client and its scopes. jose checks none of them.
 import { type JWTPayload, type ProtectedHeaderParameters, decodeJwt, decodeProtectedHeader } from 'jose';
 import { MAX_HEADER_BYTES } from '../problems/limits.js';
 import { type Verdict, accepted, refused } from './verdict.js';
 
-/** The bytes that a request's other headers need at least. */
-const OTHER_HEADERS_BYTES = 4 * 1024;
+const MIN_OTHER_HEADERS_BYTES = 4 * 1024;
 /** The largest token, 12 KiB. If you change it, change openapi.yaml and the pages that name it. */
-export const MAX_TOKEN_BYTES = MAX_HEADER_BYTES - OTHER_HEADERS_BYTES;
+export const MAX_TOKEN_BYTES = MAX_HEADER_BYTES - MIN_OTHER_HEADERS_BYTES;
 /**
- * The compact form of a JWS (RFC 7515 section 7.1): three parts in base64url, none of them empty. jose would also take
- * white space and padding.
+ * The compact form of a JWS (RFC 7515 section 7.1): three parts in base64url, none of them empty. Without this check jose
+ * would accept white space and padding.
  */
 const COMPACT_FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
@@ -34,7 +33,7 @@ const CLAIMS_OF_ACCESS_TOKENS = ['scope', 'scp', 'client_id'];
  * another order OAUTH_CLIENTS would mean another client.
  */
 const CLIENT_CLAIMS = ['client_id', 'azp', 'appid', 'cid'];
-/** Claims that name the scope of an access token. ID tokens may have `roles` and `permissions` as well. */
+/** Claims that name the scope of an access token. ID tokens may have `roles` and `permissions`, too. */
 const OAUTH_SCOPE_CLAIMS = ['scope', 'scp'];
 /**
  * Claims that say what a token grants: `scope` (RFC 9068 section 2.2.3), `scp` (Okta, Entra ID), `roles` (Entra ID for
@@ -91,7 +90,6 @@ function readKind(kind: unknown): string {
   return typeof kind === 'string' ? kind.toLowerCase().replace(/[-_ ]?token$/, '') : '';
 }
 
-/** Returns the client that a token names, or undefined if it names none. */
 export function findClient(claims: JWTPayload): string | undefined {
   const name = CLIENT_CLAIMS.find((each) => claims[each] !== undefined);
   const client = name === undefined ? undefined : claims[name];
@@ -106,7 +104,6 @@ export function hasExpiry(claims: JWTPayload): claims is JWTPayload & { readonly
   return claims.exp !== undefined && claims.exp <= END_OF_YEAR_9999_SECONDS;
 }
 
-/** Returns whether `wanted` was granted, as a scope, a role or a permission. */
 export function hasScope(claims: JWTPayload, wanted: string): boolean {
   return GRANT_CLAIMS.some((name) => {
     const granted = claims[name];

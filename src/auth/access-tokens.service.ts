@@ -27,7 +27,6 @@ import { type RefusalReason, type Verdict, accepted, refused, undecided } from '
 
 /** Tolerated difference between clocks (RFC 7519 section 4.1.4). */
 export const CLOCK_SKEW_SECONDS = 30;
-/** The bytes that the texts of all remembered tokens may take. */
 const MAX_REMEMBERED_TOKENS_BYTES = 8 * 1024 ** 2;
 /** The reason for each claim that jose refuses, and for the header parameter `typ`. */
 const REASONS_BY_CLAIM: Readonly<Partial<Record<string, RefusalReason>>> = {
@@ -46,25 +45,20 @@ const REASONS_BY_CODE: Readonly<Partial<Record<string, RefusalReason>>> = {
   ERR_JWT_EXPIRED: 'expired',
 };
 
-/** The claims of a token whose signature was verified. */
 export interface VerifiedClaims extends JWTPayload {
   readonly exp: number;
 }
 
-/** A token that was verified. */
 interface RememberedToken {
   readonly issuer: Issuer;
   /** If the issuer has other keys now, the token is verified again: its key may be withdrawn. */
   readonly verifiedWith: SigningKeys;
-  /** The client that the token names. */
   readonly client: string | undefined;
   readonly expiresAtSeconds: number;
   readonly isScopeMissing: boolean;
 }
 
-/**
- * Checks access tokens. Verified tokens are remembered, because verifying a signature is most of the cost of a request.
- */
+/** Checks access tokens. It remembers verified ones, because most of a request's cost is verifying a signature. */
 @Injectable()
 export class AccessTokensService {
   private readonly remembered = new LRUCache<string, RememberedToken>({
@@ -78,7 +72,6 @@ export class AccessTokensService {
     private readonly metrics: Metrics,
   ) {}
 
-  /** @param authorization the header, or undefined if it was not sent */
   async verify(authorization: string | undefined): Promise<Verdict<RememberedToken>> {
     const found = findToken(authorization);
     if (found.outcome !== 'accepted') return found;
@@ -128,8 +121,8 @@ export class AccessTokensService {
 }
 
 /**
- * Finds the token in the header Authorization: `Bearer` and the token (RFC 6750 section 2.1, the scheme in any case),
- * or the bare token, because the interface document says "Sent as <ACCESS_TOKEN>".
+ * Finds the token in the header Authorization: `Bearer` and the token (RFC 6750 section 2.1), or the bare token. The
+ * interface document says "Sent as <ACCESS_TOKEN>".
  * @param header as Node.js gives it, without spaces and tabs at both ends; undefined if it was not sent
  */
 export function findToken(header = ''): Verdict<string> {

@@ -11,7 +11,7 @@ import { Refusals } from './refusals.js';
  * Requires an API key and an access token for every route that is not marked `@Public()`. It is the guard of the whole
  * application (`APP_GUARD`), so a new route is closed until somebody opens it.
  *
- * The key is checked first, so a caller without a valid key causes no signature check and no request to the issuer.
+ * The key is checked first. So a caller without a valid key causes no signature check and no request to the issuer.
  */
 @Injectable()
 export class CredentialsGuard implements CanActivate {
@@ -44,7 +44,6 @@ export class CredentialsGuard implements CanActivate {
     return true;
   }
 
-  /** Returns whether the method of the route is marked `@Public()`, or else its class. */
   private isPublic(context: ExecutionContext): boolean {
     const places = [context.getHandler(), context.getClass()];
     return this.reflector.getAllAndOverride(Public, places) ?? false;

@@ -32,12 +32,10 @@ interface RefusedCredential {
   readonly reason: RefusalReason;
 }
 
-/** The seconds after which a caller may ask again if the issuer or the database is away. */
 const RETRY_AFTER_SECONDS = 2;
 const REALM = 'realm="order-lookup-services"';
 const KEY_CHALLENGE = `ApiKey ${REALM}, header="Api-Key"`;
 const BEARER_CHALLENGE = `Bearer ${REALM}`;
-/** Reasons that mean that no access token was sent. */
 const NO_TOKEN_SENT: readonly RefusalReason[] = ['missing', 'scheme'];
 
 /**
@@ -76,7 +74,7 @@ export class Refusals {
     return createUnauthorizedProblem(refused);
   }
 
-  /** Notes that the token of a request with a valid key is not accepted, and returns its answer: 400, 401, 403 or 503. */
+  /** Notes that the token beside a valid key is not accepted, and returns the answer: 400, 401, 403 or 503. */
   problemForToken(request: Request, token: NotAccepted): Problem {
     const refused = [{ credential: TOKEN_CREDENTIAL, reason: token.reason }];
     this.note(request, refused);

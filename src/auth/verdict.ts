@@ -55,7 +55,6 @@ interface Whose {
   readonly tokenClient?: string | undefined;
 }
 
-/** The credential is not valid. */
 interface Refused extends Whose {
   readonly outcome: 'refused';
   readonly reason: RefusalReason;

@@ -63,14 +63,12 @@ export async function startService(configuration: Configuration) {
 }
 
 interface Address {
-  /** The variable of the port, for a message. */
   readonly variable: 'PORT' | 'MANAGEMENT_PORT';
   /** The address to listen on; empty for all addresses, of IPv4 and of IPv6. */
   readonly host: string;
   readonly port: number;
 }
 
-/** Opens a port, and returns the address of the server. */
 async function openPort(server: Server, { variable, host, port }: Address): Promise<string> {
   // Without a host Node.js listens on :: for both families, or on 0.0.0.0 if the machine has no IPv6
   server.listen({ port, host: host || undefined });
@@ -94,7 +92,7 @@ function describePortFault({ code, message }: NodeJS.ErrnoException, variable: A
   return { fault, remedy: 'Correct HOST, or MANAGEMENT_HOST, to an address of this machine.' };
 }
 
-/** The host as it stands in an address that people can open. */
+/** Returns the host as it is written in an address that people can open. */
 function hostInUrl(host: string): string {
   if (['', '0.0.0.0', '::'].includes(host)) return '127.0.0.1';
   return host.includes(':') ? `[${host}]` : host;

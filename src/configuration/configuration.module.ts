@@ -1,7 +1,6 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { Configuration } from './configuration.js';
 
-/** Gives every module the configuration, which the process read from its environment when it started. */
 @Global()
 @Module({})
 export class ConfigurationModule {

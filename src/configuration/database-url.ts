@@ -39,8 +39,8 @@ const SEVERAL_HOSTS = /^\w+:\/\/([^/?]*@)?[^@/?]*,[^@/?]*([/?]|$)|[?&]host=[^&]*
 const MAY_CONTAIN_AT = /^(application_name|options|password|user)=/;
 
 /**
- * Parses the connection string. If it is in a file, the password is read again for each connection, so that a rotated
- * password is used.
+ * Parses the connection string. If it is in a file, the password is read again for each connection, because it may have
+ * been rotated.
  * @throws Error that says what is wrong in the two variables, without any part of a password
  */
 export function parseDatabaseAddress(address: DatabaseAddress): ConnectionFields {
@@ -126,7 +126,7 @@ function hasLooseSign(text: string): boolean {
   return text.includes('#') || hasAtInPath || hasAtInParameter;
 }
 
-/** Replaces sslrootcert=system: libpq then does verify-full with the system's CAs, pg would look for a file `system`. */
+/** Replaces sslrootcert=system by verify-full with the CAs of the system, as in libpq. pg would look for a file. */
 function replaceSystemRoot(text: string): string {
   return text.replace(/(?<=[?&])sslrootcert=system(?=&|$)/, 'sslmode=verify-full');
 }
@@ -135,8 +135,8 @@ function replaceSystemRoot(text: string): string {
  * Returns options with which `require` and `prefer` verify certificate and name, as `verify-full` does. `verify-ca`
  * verifies the certificate alone, as in libpq.
  *
- * We ask for libpq's rules, because under its own rules pg-connection-string prints a warning for these modes. For
- * `require` libpq's rules give a `checkServerIdentity` that accepts every name, so that field is left out.
+ * We ask for libpq's rules, because under its own rules pg-connection-string prints a warning for these modes. Its
+ * `checkServerIdentity` is left out: under libpq's rules, `require` accepts every name.
  */
 function toTlsOptions(ssl: boolean | TlsFields | undefined, parsed: ConnectionOptions): ConnectionFields['ssl'] {
   const { sslmode } = parsed;
@@ -164,8 +164,8 @@ function readOrThrow<T>(read: () => T, describe: (error: NodeJS.ErrnoException) 
 }
 
 /**
- * Returns a warning if others can read the traffic between the service and the database. sslmode=disable says that this
- * is intended: then there is no warning.
+ * Returns a warning if others can read the traffic to the database. With sslmode=disable there is no warning, because
+ * somebody has decided so.
  */
 export function findTransportWarning(address: DatabaseAddress): string | undefined {
   const fields = parseDatabaseAddress(address);

@@ -16,7 +16,7 @@ export const variableNames: readonly string[] = Object.keys(new Configuration())
 
 /**
  * Returns the checked configuration. An empty variable is the same as one that is not set.
- * @throws ConfigurationError with all faults at once
+ * @throws ConfigurationError with all faults
  */
 export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration {
   const configuration = plainToInstance(Configuration, readVariables(environment));
@@ -30,7 +30,6 @@ export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration
   return Object.freeze(configuration);
 }
 
-/** Returns our variables that are set, in the types of their defaults. */
 function readVariables(environment: NodeJS.ProcessEnv): Record<string, unknown> {
   const variables: Record<string, unknown> = {};
   for (const [name, defaultValue] of Object.entries(new Configuration())) {

@@ -4,7 +4,6 @@ import type { IssuerMetadata } from '../auth/issuers/discovery.js';
 import type { Configuration } from '../configuration/configuration.js';
 import { version } from '../telemetry/version.js';
 
-/** A scheme of the token: `http`, or `oauth2` with its flows. */
 interface TokenScheme {
   readonly type: string;
   readonly description: string;
@@ -47,8 +46,8 @@ export function createOpenApiDocument(
 }
 
 /**
- * Converts the document to OpenAPI 3.0.3, for gateways that know no other version. That version knows no `const` and no
- * identifier of a licence, and a scheme has scopes only if it is oauth2.
+ * Converts the document to OpenAPI 3.0.3, for gateways that know no other version. 3.0.3 has no `const` and no identifier
+ * of a licence. In 3.0.3 only a scheme of type oauth2 has scopes.
  */
 export function toOpenApi30(document: OpenApiDocument): object {
   const { info, components, security } = document;
@@ -97,7 +96,7 @@ function createFlows(issuer: IssuerMetadata, tokenUrl: string, requiredScope: st
     : {};
   const clientCredentials = { tokenUrl, scopes: required };
   if (authorizationUrl === undefined) return { clientCredentials };
-  // If no scope is required, a person asks for openid: many issuers grant a person nothing if no scope is requested
+  // If no scope is required, a person asks for openid: without any scope many issuers grant a person nothing
   const asksForOpenid = !requiredScope && supported?.includes('openid');
   const scopesOfPerson = asksForOpenid ? { openid: 'Sign in. The service requires no scope.' } : required;
   const authorizationCode = { authorizationUrl, tokenUrl, scopes: scopesOfPerson };

@@ -2,7 +2,7 @@ import { Answer } from '../http/answer.js';
 
 export const HTML = 'text/html; charset=utf-8';
 
-/** The policy of JSON, scripts, styles and pictures: nothing runs or loads, even if a browser shows one as a page. */
+/** The policy of everything except pages: nothing runs or loads, even if a browser shows it as a page. */
 const DENY_ALL_POLICY = "default-src 'none'; frame-ancestors 'none'";
 /** The policy of plain pages: only their own styles are allowed. */
 const PAGE_POLICY =
@@ -11,11 +11,10 @@ const PAGE_POLICY =
 export interface DocumentationOptions {
   readonly contentType: string;
   readonly body: Buffer | string;
-  /** The Content-Security-Policy. By default nothing is allowed. */
+  /** The Content-Security-Policy. The default allows nothing. */
   readonly policy?: string;
 }
 
-/** Creates the answer with a part of the documentation: a page, a script, a style or a picture. */
 export function createDocumentationAnswer({
   contentType,
   body,

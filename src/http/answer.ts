@@ -2,9 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
 
-/** The rule for caches: ask before each use (RFC 9111); instead of our 5xx the answer is good for a day (RFC 5861). */
+/** Caches ask before each use (RFC 9111). For a day they may use the answer instead of our 5xx (RFC 5861). */
 const CACHE_CONTROL = 'private, max-age=0, stale-if-error=86400';
-/** The length of a tag: 22 characters of base64url are 132 bits, so that two contents never have the same tag. */
+/** The length of a tag. With its 132 bits two contents never have the same tag. */
 const TAG_CHARACTERS = 22;
 /** The largest body that is kept as a text. Node.js writes a text together with the header, and bytes separately. */
 const MAX_TEXT_BYTES = 16 * 1024;
@@ -17,14 +17,13 @@ export interface AnswerOptions {
 
 /**
  * A 200 whose body is complete before it is sent, with its strong entity tag (RFC 9110 section 8.8.3). Make it once and
- * return it to all callers, because making it hashes the body. A controller returns the answer, and the HTTP adapter has
- * the answer send itself: an interceptor would double the cost of a request (docs/decisions.md).
+ * return it to all callers, because making it hashes the body. ServerAdapter has the answer send itself: an interceptor
+ * would double the cost of a request (docs/decisions.md).
  */
 export class Answer {
   readonly etag: string;
   /** A text if the body is small and in UTF-8, otherwise bytes. */
   readonly body: Buffer | string;
-  /** The size of the body in bytes. */
   readonly length: number;
   private readonly contentType: string;
   private readonly headers: Map<string, string>;
@@ -37,7 +36,6 @@ export class Answer {
     this.headers = new Map(Object.entries({ 'Cache-Control': CACHE_CONTROL, ETag: this.etag, ...headers }));
   }
 
-  /** Sends the body, or a 304 to a caller that has the body already. */
   sendTo(request: Request, response: Response): void {
     response.setHeaders(this.headers);
     if (this.isHeldByCaller(request)) {

@@ -1,7 +1,6 @@
 import { type IncomingMessage, type RequestListener, Server, type ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** A connection of a client, with the requests on it that wait for their answers. */
 export class Connection {
   /** The number of requests whose answer is not completely written. */
   waitingCount = 0;
@@ -20,8 +19,8 @@ export class Connection {
   }
 
   /**
-   * Returns whether bytes that the parser refuses may be answered. An answer that nobody asked for would be dangerous: a
-   * gateway that shares the connection would take it for the answer to its next request. So there are two rules:
+   * Returns whether bytes that the parser refuses may be answered. A gateway that shares the connection would take a
+   * surplus answer for the answer to its next request. So there are two rules:
    *
    * 1. No earlier request waits. `GET /slow…\r\n\r\ngarbage`: the client would take our 400 for the answer to /slow.
    * 2. The bytes are not the body of a request that has its answer. `GET /docs…Transfer-Encoding: chunked\r\n\r\n`, and
@@ -47,7 +46,6 @@ export class ApiServer extends Server {
     });
   }
 
-  /** Returns whether an answer, or a part of one, is still to be written to a client. */
   get isAnswering(): boolean {
     return [...this.openConnections.values()].some(({ waitingCount }) => waitingCount > 0);
   }

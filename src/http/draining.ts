@@ -10,8 +10,7 @@ import type { ApiServer } from './api-server.js';
  * otherwise the platform kills the process first.
  */
 const CLOSE_MS = 4_000;
-/** The pause between two looks at the answers that are being written. */
-const LOOK_MS = 20;
+const LOOK_INTERVAL_MS = 20;
 
 /**
  * Ends the service for its callers in three steps:
@@ -45,5 +44,5 @@ export class Draining implements BeforeApplicationShutdown {
 /** Waits until answers are read. When the port closes, Node.js also cuts clients that are still reading an answer. */
 async function waitUntilAnswersAreRead(server: ApiServer): Promise<void> {
   const endsAtMs = performance.now() + CLOSE_MS;
-  while (server.isAnswering && performance.now() < endsAtMs) await pause(LOOK_MS);
+  while (server.isAnswering && performance.now() < endsAtMs) await pause(LOOK_INTERVAL_MS);
 }

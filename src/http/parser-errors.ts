@@ -21,7 +21,6 @@ export class ParserErrors {
     private readonly configuration: Configuration,
   ) {}
 
-  /** Handles the server's event `clientError`. */
   handle(error: NodeJS.ErrnoException, socket: Socket, server: ApiServer): void {
     socket.pause(); // Node.js would emit the event again for each further packet
     // `garbage\r\n\r\n` in two packets: the first one has been answered

@@ -16,7 +16,7 @@ const UUID_WITHOUT_DASHES = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([
 interface CredentialRefusal {
   readonly credential: string;
   readonly reason: string;
-  /** The caller whose API key was sent, if the key is one of ours: a key in force, or a revoked or expired one. */
+  /** The client of the API key, if the key is in our list, also if it is revoked or expired. */
   readonly owner?: Caller | undefined;
 }
 
@@ -32,7 +32,6 @@ export interface RequestContext {
   /** The client that the access token names, if its signature was verified. */
   tokenClient?: string | undefined;
   refusal?: CredentialRefusal;
-  /** The problem type of the answer. */
   problem?: string;
   /** The thrown value, if the service is to blame for the failure. */
   error?: unknown;
@@ -48,13 +47,11 @@ declare module 'express-serve-static-core' {
 interface EndedRequest {
   readonly context: RequestContext;
   readonly method?: string;
-  /** The route that was found, if there is one. */
   readonly route?: { readonly path: string };
-  /** The entries of X-Forwarded-For that our proxies have written, by Express's setting `trust proxy`. */
+  /** The entries of X-Forwarded-For that our proxies have written (Express's `trust proxy`), the outermost first. */
   readonly ips?: readonly string[];
 }
 
-/** The end of a request. */
 interface Outcome {
   readonly operation: string | undefined;
   readonly status: number;
@@ -122,8 +119,8 @@ export class RequestLog {
 }
 
 /**
- * Returns the UUID in X-Request-Id, with dashes, or a new one. Any other text is ignored: the id is a part of a URN, and
- * is written unescaped into a header and into the log.
+ * Returns the UUID in X-Request-Id, with dashes, or a new one. Any other text is ignored, because the id is written
+ * unescaped into a URN, a header and the log.
  */
 function parseRequestId(headers: IncomingHttpHeaders): string {
   const field = headers['x-request-id'];
@@ -132,7 +129,6 @@ function parseRequestId(headers: IncomingHttpHeaders): string {
   return UUID.test(id) ? id : randomUUID();
 }
 
-/** Returns the fields that say who asked, why the request was refused, and to which trace it belongs. */
 function describeContext({ caller, tokenClient, refusal, problem, error, span }: RequestContext) {
   const owner = caller ?? refusal?.owner;
   return {
@@ -160,11 +156,8 @@ function chooseLevel(status: number, error: unknown): LogLevel {
 }
 
 interface AddressSources {
-  /** The address of the connection. Undefined if the client has already reset it. */
   readonly peer: string | undefined;
-  /** Express's `request.ips`: the entries of X-Forwarded-For that our proxies have written, the outermost first. */
   readonly forwarded: readonly string[];
-  /** The number of our own proxies (TRUSTED_PROXY_HOPS). */
   readonly hops: number;
 }
 

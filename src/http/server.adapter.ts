@@ -14,7 +14,6 @@ const STALLED_MS = 60_000;
 
 /** Nest's adapter for Express, with options of our own for Express and for Node.js's server. */
 export class ServerAdapter extends ExpressAdapter {
-  /** The methods of the routes at each path. */
   private readonly methodsByPath = new Map<string, Set<string>>();
 
   constructor(private readonly configuration: Configuration) {

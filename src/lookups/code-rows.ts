@@ -9,7 +9,6 @@ import { AREA_PROPERTY, CODE_LIST_VALUE, COMMUNICATION_CODE, describeTable } fro
  */
 export const AREAS = ['order-update', 'order-capture-v2'] as const;
 export type Area = (typeof AREAS)[number];
-/** The area that answers with communication codes. */
 export const ORDER_SCHEDULING = 'order-scheduling';
 
 /** All rows that the operations answer, in the order of the answers. */
@@ -24,11 +23,9 @@ export const CODE_TABLES = [AREA_PROPERTY, CODE_LIST_VALUE, COMMUNICATION_CODE];
 
 export const ALWAYS: Validity = { validFromMs: -Infinity, validUntilMs: Infinity };
 
-/** @param timeMs in milliseconds since the epoch */
 export const isInForce = ({ validFromMs, validUntilMs }: Validity, timeMs: number): boolean =>
   validFromMs <= timeMs && timeMs < validUntilMs;
 
-/** Returns all rows, in the order of the answers. */
 export async function readCodes(manager: EntityManager): Promise<CodeRows> {
   return {
     properties: await readTable(manager, AreaProperty),

@@ -4,7 +4,6 @@ import type { CommunicationCode } from '../database/entities.js';
 import { Answer } from '../http/answer.js';
 import { AREAS, type Area, type CodeRows, isInForce } from './code-rows.js';
 
-/** The bytes that small answers to filters may take together. */
 const MAX_SMALL_ANSWERS_BYTES = 20 * 1024 ** 2;
 /** The bytes that an answer to a filter takes beside its body and its key. */
 const ANSWER_ENTRY_BYTES = 1024;
@@ -36,7 +35,6 @@ export class CodeIndex {
     this.effectiveTimesMs = findEffectiveTimes(rows);
   }
 
-  /** The snapshot that was made last; undefined before the first one. */
   get snapshot(): CodesSnapshot | undefined {
     return this.lastSnapshot;
   }
@@ -44,14 +42,12 @@ export class CodeIndex {
   /**
    * Returns the snapshot of a time, which may be earlier than the last one. It is made of the rows in memory, so the
    * database may be away.
-   * @param timeMs in milliseconds since the epoch
    */
   snapshotAt(timeMs: number): CodesSnapshot {
     if (!this.lastSnapshot?.isValidAt(timeMs)) this.lastSnapshot = new CodesSnapshot(this, timeMs);
     return this.lastSnapshot;
   }
 
-  /** Returns the first effective time after this time, or Infinity. */
   nextEffectiveTimeMs(timeMs: number): number {
     return this.effectiveTimesMs.find((each) => each > timeMs) ?? Infinity;
   }
@@ -101,12 +97,11 @@ export class CodesSnapshot {
     sizeCalculation: ({ length }, key) => length + 2 * key.length + ANSWER_ENTRY_BYTES,
   });
   /**
-   * The large answers. They are never dropped: if one was made again, slow readers of both would keep two copies in
-   * memory. Together they take twice the whole list at most: a record is in one answer to a type, and in one to a code.
+   * Large answers are never dropped: slow readers would keep each copy of an answer that was made again. Together they
+   * take twice the whole list at most: each record is in one answer to a type and in one to a code.
    */
   private readonly largeAnswers = new Map<string, Answer>();
 
-  /** @param timeMs in milliseconds since the epoch */
   constructor(
     private readonly index: CodeIndex,
     private readonly timeMs: number,
@@ -118,7 +113,6 @@ export class CodesSnapshot {
     this.allCodes = this.makeCommunicationCodes({});
   }
 
-  /** Returns whether the answers are valid at a time, in milliseconds since the epoch. */
   isValidAt(timeMs: number): boolean {
     return this.sinceMs <= timeMs && timeMs < this.untilMs;
   }
@@ -159,7 +153,7 @@ export class CodesSnapshot {
   }
 }
 
-/** Formats records in pieces. As one text, the JSON of 100,000 records would take 16 MiB more than the answer. */
+/** Formats records in pieces. In one piece the JSON of 100,000 records would take 16 MiB more than the answer. */
 function formatCommunicationCodes(records: readonly CommunicationCode[]): Buffer {
   const parts = [Buffer.from('{"communicationRecords":[')];
   for (let start = 0; start < records.length; start += RECORDS_PER_PIECE) {

@@ -96,7 +96,7 @@ const step = fc.record({
 });
 
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
-/** Codes that end and begin at the same time, read long before it, and asked for just before and at this time. */
+/** One code ends when another begins. Both are read earlier, and asked for just before and at this time. */
 const AT_AN_EFFECTIVE_TIME: Step[] = [
   {
     rows: [

@@ -44,17 +44,14 @@ export class CodesService {
     });
   }
 
-  /** Returns undefined if there is no answer: see `absenceReason`. */
   supportedValues(area: Area): Answer | undefined {
     return this.findPresentSnapshot()?.supportedValues(area);
   }
 
-  /** Returns undefined if there is no answer: see `absenceReason`. */
   communicationCodes(filters: Filters): Answer | undefined {
     return this.findPresentSnapshot()?.communicationCodes(filters);
   }
 
-  /** The sentence for operators if nothing can be answered, or undefined. */
   get unavailableReason(): string | undefined {
     const { value, failureReason } = this.topic;
     if (value) return undefined;

@@ -25,7 +25,6 @@ export class HealthService {
     return this.unavailableReasons.length === 0;
   }
 
-  /** Sentences that say why the service is not ready. */
   get unavailableReasons(): readonly string[] {
     const reasons = [
       this.draining.isDraining ? 'The service is shutting down.' : undefined,

@@ -12,8 +12,8 @@ interface Resource {
 }
 
 /**
- * The port for operators. It has a server of its own, so that it has no limits of the API, needs no credentials, and
- * answers until the service has ended: `startService` opens it, and closes it after the application.
+ * The port for operators. It has a server of its own, without the limits and credentials of the API. It answers until
+ * the service has ended: `startService` closes it after the application.
  */
 @Injectable()
 export class ManagementServer {
@@ -44,7 +44,6 @@ export class ManagementServer {
     }
   }
 
-  /** @throws Problem */
   private async read(path: string): Promise<Resource> {
     switch (path) {
       case '/health/live':

@@ -34,7 +34,6 @@ export class CommunicationCodesQuery implements Filters {
 
 const PARAMETERS = ['codeType', 'code'] as const satisfies (keyof CommunicationCodesQuery)[];
 type Parameters = Partial<Record<(typeof PARAMETERS)[number], string>>;
-/** The bytes that queries which have passed may take together. */
 const MAX_REMEMBERED_QUERIES_BYTES = 8 * 1024 ** 2;
 /** The bytes that a remembered query takes beside its texts. */
 const QUERY_ENTRY_BYTES = 512;
@@ -164,7 +163,6 @@ function describeInvalidQuery(issues: readonly Issue[]): Problem {
   });
 }
 
-/** Returns an issue for each rule that the text of a parameter breaks. */
 function describeInvalidParameter({ property, value, constraints = {} }: ValidationError): Issue[] {
   return Object.values(constraints).map((description) => {
     return { description, field: property, location: 'query', value: showText(String(value)) };
@@ -214,7 +212,7 @@ function isCredential(text: string): boolean {
   return text.includes(API_KEY_PREFIX) || text.includes(JSON_WEB_TOKEN_PREFIX);
 }
 
-/** Cuts a text to the length that is shown, and removes half a surrogate pair at its end: it is not valid Unicode. */
+/** Cuts a text to the length that is shown. Half a surrogate pair at its end is removed: it is not valid Unicode. */
 function cutText(text: string): string {
   return text.slice(0, MAX_SHOWN_CHARACTERS).replace(HALF_PAIR, '');
 }

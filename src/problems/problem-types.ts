@@ -7,9 +7,7 @@ const WAIT = 'Wait for the number of seconds in Retry-After, then send the reque
 export interface ProblemType {
   readonly status: number;
   readonly title: string;
-  /** The situation in which the problem is sent. */
   readonly meaning: string;
-  /** The steps that the developer of a client can take. */
   readonly remedy: readonly string[];
 }
 

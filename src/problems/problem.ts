@@ -22,14 +22,12 @@ export interface Circumstances {
   readonly status?: number;
 }
 
-/** The HTTP response that carries a problem document. */
 export interface ProblemResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[]>>;
   readonly body: string;
 }
 
-/** The members that all problems of a type share. */
 interface TypeMembers {
   readonly status: number;
   readonly title: string;
@@ -91,7 +89,6 @@ export function formatRetryAfter(seconds: number): string {
   return String(seconds + randomInt(0, 3));
 }
 
-/** Returns the 503 of a service that has read no codes yet. */
 export function createNotReadyProblem(detail: string): Problem {
   return new Problem('not-ready', { detail, headers: { 'Retry-After': formatRetryAfter(2) } });
 }

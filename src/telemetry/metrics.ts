@@ -14,14 +14,12 @@ const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 
 /** The interval at which a timer samples the delay of the event loop. A shorter one keeps an idle process busy. */
 const EVENT_LOOP_PRECISION_MS = 20;
 
-/** A request whose response has ended. */
 interface ObservedRequest {
   /** The pattern of the route; undefined if no route was found. A path would make one more series for each value. */
   readonly operation: string | undefined;
   readonly status: number;
   /** Undefined if the start of the request is not known. Such a request is counted, but not timed. */
   readonly durationMs: number | undefined;
-  /** The client whose API key was accepted. */
   readonly client?: string | undefined;
 }
 
@@ -120,7 +118,6 @@ export class Metrics implements OnModuleInit {
     if (client !== undefined) this.clientRequests.inc({ client: this.toClientLabel(client), status });
   }
 
-  /** Makes a gauge whose value is in another part of the service. `collect` reads the value at each scrape. */
   addGauge<Label extends string = never>({ collect, ...options }: GaugeOptions<Label>): void {
     const settings = this.toSettings(options);
     const gauge: Gauge<Label> = new Gauge({ ...settings, collect: () => collect(gauge) });

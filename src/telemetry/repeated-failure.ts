@@ -23,17 +23,16 @@ export function toCallerImpact(secondsLeft: number): CallerImpact {
   return { name: 'refused-later', secondsLeft };
 }
 
-/** The content of the last line. */
 interface LoggedFailure {
   readonly impact: CallerImpact['name'];
   readonly reason: string;
-  /** By the monotonic clock. */
+  /** The time by the monotonic clock. */
   readonly atMs: number;
 }
 
 /**
- * Logs a failure that repeats: when it begins, when its reason or its impact changes, once a minute while it lasts, and
- * when it has ended. Call `noteFailure` or `noteSuccess` after each attempt. If the message of the error differed at each
+ * Logs a failure that repeats: at its begin, at its end, once a minute between them, and when its reason or impact
+ * changes. Call `noteFailure` or `noteSuccess` after each attempt. If the message of the error differed at each
  * attempt, each attempt would be a line.
  */
 export class RepeatedFailure {
@@ -46,7 +45,6 @@ export class RepeatedFailure {
     private readonly subject: string,
   ) {}
 
-  /** The number of failed attempts since the last success. */
   get failuresInARow(): number {
     return this.failures;
   }
@@ -65,7 +63,6 @@ export class RepeatedFailure {
     this.writeLine(failure.reason, impact);
   }
 
-  /** Logs that the subject works again, if the last attempt failed. */
   noteSuccess(): void {
     const { failures, subject } = this;
     if (failures === 0) return;
@@ -93,7 +90,6 @@ export class RepeatedFailure {
   }
 }
 
-/** Returns the time from which on callers are refused, if there is one. */
 function findRefusalDate(impact: CallerImpact): Date | undefined {
   if (impact.name === 'none') return undefined;
   if (impact.name === 'refused-later') return computeDate(impact.secondsLeft);

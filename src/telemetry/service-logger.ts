@@ -17,7 +17,6 @@ const NEST_START_CONTEXTS = new Set([
   'RouterExplorer',
   'RoutesResolver',
 ]);
-/** The level of pino for each level of Nest. */
 const PINO_LEVELS = {
   verbose: 'trace',
   debug: 'debug',
@@ -35,7 +34,6 @@ export interface LogEntry {
   readonly [field: string]: unknown;
 }
 
-/** The parameters that Nest's loggers pass after the message. */
 interface NestParameters {
   readonly context?: string | undefined;
   readonly stack?: string | undefined;

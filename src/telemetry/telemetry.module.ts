@@ -4,7 +4,6 @@ import { Metrics } from './metrics.js';
 import { ServiceLogger } from './service-logger.js';
 import { Tracing, createTracing } from './tracing.js';
 
-/** Log, metrics and traces of all modules. */
 @Global()
 @Module({
   providers: [

@@ -20,12 +20,10 @@ import type { ServiceLogger } from './service-logger.js';
 const SERVICE_NAME = 'order-lookup-services';
 /** The longest time for which the end of the process waits for a collector that stalls. */
 const STOP_TIMEOUT_MS = 2_000;
-/** The methods that spans name. Any other one is `_OTHER` (semantic conventions): callers must not invent span names. */
+/** The methods that spans name. Other methods are `_OTHER` (semantic conventions): callers must not invent span names. */
 const KNOWN_METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE']);
 
-/** The facts about a request when its response is closed. */
 interface SpanEnd {
-  /** The pattern of the route; undefined if no route was found. */
   readonly operation: string | undefined;
   readonly status: number;
   readonly requestId: string;
@@ -33,7 +31,6 @@ interface SpanEnd {
   readonly isFailed: boolean;
 }
 
-/** A request that belongs to a trace. */
 export interface RequestSpan {
   readonly traceId: string;
   /** Undefined if no span is recorded: traces are off, or this request is not sampled. */
@@ -74,7 +71,6 @@ export class Tracing {
   }
 }
 
-/** Ends the span with the attributes that the semantic conventions name for HTTP servers. */
 function endSpan(span: Span, method: string, { operation, status, requestId, isFailed }: SpanEnd): void {
   span.setAttribute('http.response.status_code', status);
   span.setAttribute('http.response.header.x-request-id', [requestId]);
@@ -92,8 +88,8 @@ function endSpan(span: Span, method: string, { operation, status, requestId, isF
 }
 
 /**
- * Turns traces on if an endpoint is set. A wrong variable of OpenTelemetry turns traces off and never stops the start,
- * because a platform sets these variables for all its programs.
+ * Turns traces on if an endpoint is set. A wrong variable turns them off and never stops the start, because a platform
+ * sets these variables for all its programs.
  */
 export async function createTracing(configuration: Configuration, logger: ServiceLogger): Promise<Tracing> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT } = configuration;

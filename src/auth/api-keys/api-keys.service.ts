@@ -50,7 +50,6 @@ export class ApiKeysService {
     });
   }
 
-  /** @param key the header Api-Key, or undefined if it was not sent */
   verify(key: string | undefined): Verdict<Caller> {
     if (!key) return refused('missing'); // also an empty header
     if (key.includes(',')) return this.refuseRepeated(key);
@@ -72,7 +71,6 @@ export class ApiKeysService {
     return refused('repeated', { owner: this.topic.value?.get(hashApiKey(firstKey)) });
   }
 
-  /** The sentence that says why keys cannot be checked now, or undefined. */
   get unavailableReason(): string | undefined {
     if (!this.topic.value) return 'The list of API keys has not been read yet.';
     if (this.secondsUntilRefusal === 0) return 'The list of API keys is too old.';
@@ -84,7 +82,6 @@ export class ApiKeysService {
     return Math.max(0, this.maxAgeSeconds - this.topic.ageSeconds);
   }
 
-  /** The seconds until the first key in force expires or is revoked; Infinity if none does. */
   private get secondsUntilNextExpiry(): number {
     const nowMs = this.clock.now();
     let nextMs = Infinity;

@@ -128,14 +128,12 @@ interface Cause {
   readonly cause?: unknown;
 }
 
-/** Lists an error and its causes, the outermost first. */
 function listCauses(error: unknown): readonly Cause[] {
   if (typeof error !== 'object' || error === null) return [];
   const cause: Cause = error;
   return [cause, ...listCauses(cause.cause)];
 }
 
-/** Explains an answer whose status is not 200. */
 export function explainStatus(address: string, status: number, location: string | null): IssuerFault {
   if (status >= 300 && status < 400) {
     const target = describeRedirectTarget(address, location);

@@ -49,22 +49,18 @@ export class Issuer {
     return this.keySet.keys;
   }
 
-  /** The number of keys that can verify a token now. If it is 0, every token is refused. */
   get keyCount(): number {
     return this.keys?.usableCount ?? 0;
   }
 
-  /** Seconds since the keys were fetched; Infinity if they never were. */
   get ageSeconds(): number {
     return this.keySet.ageSeconds;
   }
 
-  /** The seconds for which tokens are still accepted if the issuer stays away; 0 if no token is accepted now. */
   get secondsUntilRefusal(): number {
     return this.keySet.secondsUntilRefusal;
   }
 
-  /** True while metadata or keys are being fetched. */
   get isAsked(): boolean {
     return this.isReadingMetadata || this.keySet.isFetching;
   }
@@ -74,14 +70,12 @@ export class Issuer {
     await Promise.all([this.refreshMetadata(), this.keySet.refresh()]);
   }
 
-  /** Begins no further fetch. A running fetch is not interrupted. */
   stop(): void {
     this.isStopped = true;
     clearTimeout(this.timer);
     this.keySet.stop();
   }
 
-  /** Waits for a fetch that may bring an unknown key: see KeySet. */
   async findNewKeys(keyId: string): Promise<SigningKeys | undefined> {
     return this.keySet.findNewKeys(keyId);
   }

@@ -12,15 +12,14 @@ import {
 } from './signing-keys.js';
 
 /**
- * The time between the starts of two fetches. A withdrawn key is refused after this time, two fetches of 10 s and a
- * pause of 1 s: 56 s. If you raise this, a withdrawn key is used longer than the promised minute.
+ * The time between the starts of two fetches. A withdrawn key is refused 56 s later: after this time, two fetches of 10 s
+ * and a pause of 1 s. If you raise this, a withdrawn key is used longer than the promised minute.
  */
 export const REFRESH_INTERVAL_MS = 35_000;
 /** The least time between the starts of two fetches for unknown key ids. A failed fetch is repeated after this time, too. */
 export const PAUSE_MS = 5_000;
 /** The least time from the end of a fetch to the start of the next one by the timer. */
 const LEAST_PAUSE_MS = 1_000;
-/** The longest time that a caller waits for a fetch. */
 const MAX_CALLER_WAIT_MS = 2_000;
 /** The age from which keys are not used any more, even if the issuer stays away. */
 const MAX_AGE_SECONDS = 24 * 3_600;
@@ -38,10 +37,8 @@ const DELAYS_MS: Readonly<Record<State, number>> = {
   unusable: PAUSE_MS,
 };
 
-/** A key that verifies tokens. */
 interface UsedKey {
   readonly jwk: JWK;
-  /** The text that is the same for this key in every set. */
   readonly identity: string;
   /** The start of the first fetch that lacked the key; undefined if the last fetch brought the key. */
   readonly lackedSinceMs: number | undefined;
@@ -55,7 +52,7 @@ export class KeySet {
   private state: State = 'unusable';
   private used: readonly UsedKey[] = [];
   private signingKeys: SigningKeys | undefined;
-  /** By the monotonic clock, as every time here. */
+  /** The start of the last fetch. All times here are those of the monotonic clock. */
   private beganAtMs = -Infinity;
   /** The start of the last successful fetch, because the issuer may change its keys while the fetch runs. */
   private fetchedAtMs = -Infinity;
@@ -82,7 +79,6 @@ export class KeySet {
     return this.secondsUntilTooOld > 0 ? this.signingKeys : undefined;
   }
 
-  /** Seconds since the keys were fetched; Infinity if they never were. */
   get ageSeconds(): number {
     return (performance.now() - this.fetchedAtMs) / 1000;
   }
@@ -94,7 +90,7 @@ export class KeySet {
 
   /** Fetches the keys now, if their address is known, and then at intervals until `stop`. */
   async refresh(): Promise<void> {
-    if (this.address !== undefined) await this.fetch(this.address);
+    if (this.address !== undefined) await this.joinOrBeginFetch(this.address);
   }
 
   /** Begins no further fetch. A running fetch is not interrupted. */
@@ -103,12 +99,11 @@ export class KeySet {
     clearTimeout(this.timer);
   }
 
-  /** Fetches the keys from this address from now on. */
   async moveTo(address: string): Promise<void> {
     if (address === this.address) return;
     this.address = address;
     await this.running; // its answer comes from the former address
-    await this.fetch(address);
+    await this.joinOrBeginFetch(address);
   }
 
   /**
@@ -132,8 +127,7 @@ export class KeySet {
     return this.used.some(({ jwk }) => jwk.kid === keyId);
   }
 
-  /** Joins the running fetch, or begins a fetch. */
-  private async fetch(address: string): Promise<void> {
+  private async joinOrBeginFetch(address: string): Promise<void> {
     if (this.isStopped) return;
     if (!this.running) {
       clearTimeout(this.timer);

@@ -9,10 +9,9 @@ export const ALGORITHMS: readonly string[] = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ];
-/** The remedy for a key set without any key that can verify a token. */
 export const NO_USABLE_KEY_REMEDY =
   'The issuer has to publish public keys for signatures: RSA of at least 2048 bits, EC (P-256, P-384, P-521) or Ed25519';
-/** The most keys of a set. jose looks at every key for each token: 350,000 keys fit into 1 MiB, and stop the process. */
+/** The most keys of a set. jose looks at every key for each token: with 350,000 keys (1 MiB) it stops the process. */
 const MAX_KEYS = 1_000;
 /** The shortest RSA key whose signatures jose accepts (RFC 7518 section 3.3). */
 const MIN_RSA_BITS = 2_048;
@@ -23,7 +22,6 @@ const MIN_RSA_BITS = 2_048;
  */
 export interface SigningKeys {
   readonly document: JSONWebKeySet;
-  /** jose's function that finds the key which fits the header of a token. */
   readonly find: JWTVerifyGetKey;
   /** The number of keys that can verify a token. If it is 0, every token is refused. */
   readonly usableCount: number;
@@ -64,8 +62,8 @@ export async function toSigningKeys(document: unknown): Promise<SigningKeys> {
 }
 
 /**
- * Removes the algorithm of an Ed25519 key. `EdDSA` and `Ed25519` are two names of one algorithm (RFC 9864), and jose
- * would refuse a token that uses the other name than its key.
+ * Removes the algorithm of an Ed25519 key. It has two names, `EdDSA` and `Ed25519` (RFC 9864), and jose would refuse a
+ * token that uses another name than its key.
  */
 function acceptBothNames(key: JWK): JWK {
   const { alg, ...others } = key;
@@ -73,7 +71,6 @@ function acceptBothNames(key: JWK): JWK {
   return key.crv === 'Ed25519' && isNameOfEd25519 ? others : key;
 }
 
-/** Returns whether jose would verify a token with this key. */
 async function canVerify(key: JWK): Promise<boolean> {
   const find = createLocalJWKSet({ keys: [key] });
   const algorithms = ALGORITHMS.filter((each) => key.alg === undefined || key.alg === each);

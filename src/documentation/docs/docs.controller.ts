@@ -78,7 +78,7 @@ export class DocsController {
     ].join('; ');
   }
 
-  /** Returns the origin at which people sign in: that of the token endpoint of the first issuer, once it is known. */
+  /** Returns the origin at which people sign in: the first issuer's token endpoint. Empty until it is known. */
   private findIssuerOrigins(): string[] {
     const [firstIssuer] = this.issuers.all;
     const tokenEndpoint = firstIssuer?.metadata?.token_endpoint;

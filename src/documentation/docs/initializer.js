@@ -3,7 +3,7 @@ async function showDocumentation() {
   const response = await fetch('openapi.json');
   const spec = await response.json();
 
-  // Operations are called where this page was opened, also through a gateway or a port-forward
+  // Operations are called at the address of this page, so that a gateway or a port-forward works
   const folder = new URL('.', location.href).href;
   spec.servers = [{ url: folder.slice(0, -1) }];
 
