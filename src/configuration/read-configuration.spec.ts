@@ -18,7 +18,7 @@ function faults(environment: NodeJS.ProcessEnv): readonly string[] {
   return [];
 }
 
-it('takes defaults for what is not set or empty, and converts numbers, lists and switches', () => {
+it('uses the default of a variable that is empty or not set, and converts numbers, lists and booleans', () => {
   const given = { PORT: '0', MANAGEMENT_PORT: '', UNRELATED: 'x', OAUTH_ALLOW_HTTP: 'true' };
   const CORS_ORIGINS = 'https://a.example, http://b.example:8080';
   expect(readConfiguration({ ...complete, ...given, CORS_ORIGINS })).toMatchObject({
@@ -32,7 +32,7 @@ it('takes defaults for what is not set or empty, and converts numbers, lists and
   });
 });
 
-it('reads exactly the variables of .env.example, but for those of the commands', () => {
+it('reads exactly the variables of .env.example, except the variable of the commands', () => {
   const documented = readFileSync('.env.example', 'utf8').matchAll(/^# ([A-Z_]+)=/gm);
   const names = Array.from(documented, ([, name]) => name);
   expect(names.filter((name) => name !== 'ORDER_LOOKUP_PERSON')).toEqual(variableNames);
@@ -54,7 +54,7 @@ it('has the defaults that are promised', () => {
   });
 });
 
-it('names everything that is missing or wrong at once', () => {
+it('names all missing and wrong variables in one error', () => {
   expect(faults({ PORT: '70000' })).toEqual([
     expect.stringMatching(/^DATABASE_URL is not set: a connection string such as /),
     'PORT is "70000": a whole number from 0 to 65535 is needed',
