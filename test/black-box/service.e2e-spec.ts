@@ -1,4 +1,4 @@
-// Speaks HTTP alone: to the service at E2E_BASE_URL (docker-compose), or, without that, to one that it starts.
+// Tests the service by HTTP only. E2E_BASE_URL names a running service (docker-compose). Without it this file starts one.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -19,7 +19,7 @@ let base: string;
 let management: string;
 let good: Record<string, string>;
 
-/** Samples, a key and a token for the service of docker-compose. */
+/** Makes samples, a key and a token for the service of docker-compose. */
 async function prepare(environment: NodeJS.ProcessEnv): Promise<Record<string, string>> {
   const key = generateApiKey();
   await queryAt(
@@ -63,13 +63,16 @@ it.each([
     text: `{"communicationRecords":[${RECORD}]}`,
   },
   { path: `${CODES}?code=none`, text: '{"communicationRecords":[]}' },
-])('the running service answers $path byte for byte, and 304 to its entity tag', async ({ path, text }) => {
-  const answer = await get(path, { ...good, Accept: 'text/html' }); // it is always JSON
-  expect(answer).toMatchObject({ status: 200, text });
-  expect(answer.headers.get('content-type')).toBe('application/json');
-  const known = { ...good, 'If-None-Match': answer.headers.get('etag') ?? '' };
-  expect(await get(path, known)).toMatchObject({ status: 304, text: '' });
-});
+])(
+  'the running service answers $path with the expected bytes, and with 304 to its entity tag',
+  async ({ path, text }) => {
+    const answer = await get(path, { ...good, Accept: 'text/html' }); // the answer is always JSON
+    expect(answer).toMatchObject({ status: 200, text });
+    expect(answer.headers.get('content-type')).toBe('application/json');
+    const known = { ...good, 'If-None-Match': answer.headers.get('etag') ?? '' };
+    expect(await get(path, known)).toMatchObject({ status: 304, text: '' });
+  },
+);
 
 it.each(ALL_PATHS)('the running service answers every error at %s with a problem document', async (path) => {
   const invalid = { 'Api-Key': generateApiKey(), Authorization: `${good['Authorization']}x` };
@@ -79,7 +82,7 @@ it.each(ALL_PATHS)('the running service answers every error at %s with a problem
   expectProblem(await get(path, good, 'DELETE'), 'method-not-allowed');
 });
 
-it('the running service is alive and ready, and tells its metrics on the management port alone', async () => {
+it('the running service is alive and ready, and serves its metrics only on the management port', async () => {
   for (const path of ['/health/live', '/health/ready', '/metrics']) {
     expect((await fetch(management + path)).status).toBe(200);
     expectProblem(await get(path), 'not-found');

@@ -1,4 +1,4 @@
-// `.env`, which people make of .env.example.
+// The file `.env`, which people copy from .env.example.
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, it } from '@jest/globals';
@@ -11,14 +11,14 @@ const file = join(clone.folder, '.env');
 const { scripts } = JSON.parse(readText('package.json')) as { scripts: Record<string, string> };
 const run = (command: string, environment: Record<string, string> = {}) => shell(command, clone.folder, environment);
 
-/** Prints variables as a program that scripts/prepare.mjs runs sees them. */
+/** Prints the variables that a program of scripts/prepare.mjs sees. */
 function print(...names: string[]) {
   const program = `process.stdout.write(JSON.stringify(${JSON.stringify(names)}.map((name) => process.env[name])))`;
   writeFileSync(join(clone.folder, 'print.mjs'), program);
   return run('node scripts/prepare.mjs print.mjs');
 }
 
-/** A text that is no connection string is refused immediately, while a database would be tried for ten seconds. */
+// "orders" is no connection string, so a command fails immediately. It would try a real address for ten seconds
 beforeEach(() => writeFileSync(file, '# of this machine\nDATABASE_URL="orders"\n'));
 
 it('npm run migrate -- status uses the database that .env names', async () => {
@@ -33,13 +33,13 @@ it.each(['migrate', 'keys', 'codes', 'doctor'])('npm run %s begins with the scri
 it.each([
   { exported: 'something', said: 'DATABASE_URL is not one of PostgreSQL' },
   { exported: '', said: 'DATABASE_URL is not set' },
-])('DATABASE_URL=$exported that is exported wins over .env', async ({ exported, said }) => {
+])('an exported DATABASE_URL=$exported wins over .env', async ({ exported, said }) => {
   writeFileSync(file, 'DATABASE_URL="postgres://in-file@127.0.0.1:1/orders"\n');
   const { stderr } = await run('node scripts/prepare.mjs dist/migrate.js status', { DATABASE_URL: exported });
   expect(stderr).toContain(said);
 });
 
-it('.env is read with a byte order mark, line ends of Windows, quotes over several lines and comments', async () => {
+it('.env may have a byte order mark, line ends of Windows, quotes over several lines, and comments', async () => {
   const lines = [
     '\uFEFFORDER_LOOKUP_PERSON=José # of this machine',
     '  export QUOTED = "a # b" # c',
@@ -56,7 +56,7 @@ it('.env is read with a byte order mark, line ends of Windows, quotes over sever
   });
 });
 
-it('each line of .env that cannot be read is named without its text, and nothing runs', async () => {
+it('each unreadable line of .env is reported by its number only, and nothing runs', async () => {
   const lines = ['A: s3cret', 'B=s3cret#1', '', 'C="s3cret', 'D=“s3cret”', 'E="s3cret"s3cret', 's3cret', 'F=1'];
   writeFileSync(file, lines.join('\n'));
   const { status, stdout, stderr } = await print('F');
@@ -67,7 +67,7 @@ it('each line of .env that cannot be read is named without its text, and nothing
   expect(stderr).not.toContain('s3cret');
 });
 
-it.each(['utf16le', 'latin1'] as const)('.env in %s is one sentence', async (encoding) => {
+it.each(['utf16le', 'latin1'] as const)('.env in %s is refused in one sentence', async (encoding) => {
   writeFileSync(file, Buffer.from('DATABASE_URL=postgres://ü@h/d\n', encoding));
   expect(await print('DATABASE_URL')).toEqual({
     status: 1,
@@ -76,7 +76,7 @@ it.each(['utf16le', 'latin1'] as const)('.env in %s is one sentence', async (enc
   });
 });
 
-it('npm start with a database in .env is the service, which lists what is missing', async () => {
+it('npm start with a database in .env starts the service, which lists the missing variables', async () => {
   writeFileSync(file, 'DATABASE_URL=postgres://in-file@127.0.0.1:1/orders\n');
   const { status, stderr } = await run('npm start --silent', { NODE_ENV: 'production' });
   expect(status).toBe(1);
@@ -92,7 +92,7 @@ it('node dist/main.js does not read .env', async () => {
   expect((await run('node dist/main.js')).stderr).toContain('- DATABASE_URL is not set');
 });
 
-// A program that prepare.mjs runs itself sees .env. The commands after `&&` do not.
+// Only a program that prepare.mjs itself runs sees .env. Commands after `&&` do not
 it('npm test and the other tests do not read .env', () => {
   const ofTests = Object.entries(scripts).filter(([name]) => name.startsWith('test'));
   expect(ofTests.length).toBeGreaterThan(5);
@@ -104,7 +104,7 @@ it('git ignores .env', async () => {
 });
 
 // Root may read every file
-(isRoot ? it.skip : it)('a .env that this user cannot read is one sentence with a remedy', async () => {
+(isRoot ? it.skip : it)('a .env that this user may not read is reported in one sentence with a remedy', async () => {
   chmodSync(file, 0);
   const { status, stderr } = await run('npm run --silent migrate -- status');
   expect({ status, stderr }).toEqual({

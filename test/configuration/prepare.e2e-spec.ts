@@ -1,4 +1,4 @@
-// scripts/prepare.mjs in a small project: an installation in a copy of this project would replace node_modules of this one.
+// Tests scripts/prepare.mjs in a small project. In a copy of this project it would replace this project's node_modules.
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, createServer } from 'node:http';
@@ -23,7 +23,7 @@ const PACKAGES = {
 };
 const SOURCE = 'export const one = 1;\n';
 
-/** A registry that answers no ping, as Nexus, and never answers a question for a package. */
+/** A registry that refuses pings, as Nexus does, and never answers for a package. */
 const registry = createServer(({ url }, response) => {
   if (url?.startsWith('/-/ping')) response.writeHead(404).end();
 });
@@ -78,7 +78,7 @@ it.each([
   { given: 'a file of an editor in src', change: () => write('src/.#one.ts', '') },
   { given: 'a test that is not built', change: () => write('src/one.spec.ts', '') },
   { given: 'npm prune --omit=dev', change: () => remove('node_modules/typescript', 'node_modules/of-this-platform') },
-])('a command installs and builds nothing after $given', async ({ change }) => {
+])('a command neither installs nor builds after $given', async ({ change }) => {
   change();
   expect(await prepare().ended).toEqual(RUNS);
 });
@@ -117,7 +117,7 @@ it.each([
   },
   { given: 'TMPDIR cannot be written', environment: { TMPDIR: '/nowhere' }, sentence: 'The tests write to /nowhere,' },
 ])('npm test says in one sentence that $given', async ({ environment, sentence }) => {
-  write('node_modules/.bin/oxlint', ''); // without the mode of a program, as on a mount with noexec
+  write('node_modules/.bin/oxlint', ''); // not executable, as on a mount with noexec
   const { status, stderr } = await prepare(['--no-build'], environment).ended;
   expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(new RegExp(`^${sentence} .*\n$`)) });
 });
@@ -127,7 +127,7 @@ it('if another package manager runs the scripts, npm installs', async () => {
   expect(await prepare(undefined, { npm_execpath: '/usr/bin/pnpm.cjs' }).ended).toEqual(REFUSED);
 });
 
-it('dist/ that was not made from this src/ is built, or one sentence says that the compiler is missing', async () => {
+it('a command builds dist/ if it is of another src/, or says in one sentence that the compiler is missing', async () => {
   remove('node_modules/typescript');
   write('src/one.ts', `${SOURCE}export const two = 2;\n`);
   const { status, stderr } = await prepare().ended;
@@ -135,7 +135,7 @@ it('dist/ that was not made from this src/ is built, or one sentence says that t
   expect(stderr).toMatch(/^dist\/ was not made from this src\/, and the compiler is not installed: .*\n$/);
 });
 
-it('in a workspace npm installs the packages of this project, and Ctrl-C ends npm, too', async () => {
+it('in a workspace npm installs the packages of this project, and Ctrl-C also ends npm', async () => {
   writeFileSync(join(workspace, 'package.json'), JSON.stringify({ name: 'root', workspaces: ['packages/*'] }));
   remove('node_modules/.package-lock.json');
   const { child, ended } = prepare(undefined, { npm_config_registry: address });

@@ -1,5 +1,5 @@
-// Promises that no variable of .env.example is without effect: each has a row here, whose check fails if the service
-// ignores the variable, or stands beside the file whose test does.
+// Shows that every variable of .env.example has an effect. Each has a row here, whose check fails if the service ignores
+// the variable, or the row names another test file with such a check.
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Collector } from '../support/collector.js';
@@ -26,16 +26,16 @@ const COVERED: Record<string, readonly string[]> = {
   'src/configuration/read-configuration.spec.ts': ['OAUTH_ALLOW_HTTP'],
   'src/telemetry/tracing.spec.ts': ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_SDK_DISABLED'],
 };
-/** No address of the loopback network to the service, and nobody listens there. */
+/** The service does not take this address for loopback, and nobody listens on it. */
 const ISSUER = 'http://0.0.0.0:1';
 const AUDIENCE = 'https://other.example';
 const LOOKUP = `/base${PATHS.orderUpdate}`;
-/** Of the callers that have a trace. */
+/** The ids of traces that callers have begun. */
 const TRACES = Array.from({ length: 5 }, () => randomBytes(16).toString('hex'));
 
 const collector = await Collector.start();
 const world = processWorld({ replicas: 0 });
-/** Has the values of all rows. */
+/** A service with the values of all rows. */
 let service: RunningService;
 const valueOf: Record<string, string> = {};
 
@@ -50,7 +50,7 @@ async function statusOf(path: string, claims: Record<string, string> = {}): Prom
   return status;
 }
 
-/** The ratio 0 leaves out requests without a parent, those of the rows above among them. */
+/** Asserts the ratio 0: requests without a parent have no span, also those of the rows above. */
 async function onlyParentsAreTraced(): Promise<void> {
   const spans = await collector.received(TRACES.length);
   expect(spans.map(({ traceId }) => traceId)).toEqual(TRACES);
@@ -63,7 +63,7 @@ async function resourceHolds(name: string, value: string): Promise<void> {
 interface Row {
   readonly variable: string;
   readonly value: () => string | Promise<string>;
-  /** Fails if the service ignores the value. */
+  /** Throws if the service ignores the value. */
   readonly check: (value: string) => void | Promise<void>;
 }
 
@@ -172,7 +172,7 @@ beforeAll(async () => {
 });
 afterAll(() => collector.close());
 
-it('each variable of .env.example has a row, or a test elsewhere that names it', () => {
+it('each variable of .env.example has a row, or another test file names it', () => {
   const rows = readText('.env.example').matchAll(/^# ([A-Z_]+)=/gm);
   const names = Array.from(rows, ([, name]) => name);
   const known = [...Object.values(COVERED).flat(), ...ROWS.map(({ variable }) => variable)];

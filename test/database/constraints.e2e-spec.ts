@@ -6,14 +6,14 @@ const database = await createDatabase();
 const client = await database.session();
 afterAll(() => database.drop());
 
-it('the tables hold no communication code before somebody adds one', async () => {
+it('a new database contains no communication codes', async () => {
   expect(await database.query('select from communication_code')).toEqual([]);
   expect(await database.query('select from code_list_value')).not.toEqual([]);
 });
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** The constraint that the statement violates, or what else it says. Nothing of it stays. */
+/** Returns the constraint that the statement violates, or another error. The statement is rolled back. */
 async function violated(sql: string, parameters: unknown[] = []): Promise<string | undefined> {
   await client.query('begin');
   try {
@@ -44,7 +44,7 @@ const SPACES = ' \t\n\v\f\r\u0085\u00a0\u1680\u2003\u2028\u2029\u202f\u205f\u300
 const INVISIBLE = 'x\u200bx|x\u00adx|x\u2060x|x\u202ex|x\ufeffx|x\u3164|\u2800|x\u00a0x|x\u{e0041}'.split('|');
 const CONTROLS = '\u0001\u001b\u001f\u007f\u0080\u009f\u2028\u2029\n\t'.split('');
 
-describe('the tables refuse what the service could not serve', () => {
+describe('the tables refuse content that the service could not serve:', () => {
   it.each([
     { table: 'code_list_value', column: 'value', name: 'code_list_value', most: 256 },
     {
@@ -61,9 +61,9 @@ describe('the tables refuse what the service could not serve', () => {
       most: 1024,
     },
     { table: 'api_key', column: 'client', name: 'api_key_client', most: 128 },
-  ])('unclean text, and no more: $table.$column', async ({ table, column, name, most }) => {
+  ])('unclean text, but no clean text: $table.$column', async ({ table, column, name, most }) => {
     const outcome = (text: string) => violatedBy(table, { ...ROWS[table], [column]: text });
-    // A text may violate both, and PostgreSQL names the first
+    // A text may violate both constraints. PostgreSQL names the first
     const refusals = [`${name}_is_clean_text_of_${most}_characters`, `${name}_has_no_invisible_characters`];
     const accepted: string[] = [];
     for (const text of [
@@ -82,7 +82,7 @@ describe('the tables refuse what the service could not serve', () => {
     { table: 'communication_code', column: 'code_type', name: 'communication_code_type' },
     { table: 'communication_code', column: 'code', name: 'communication_code' },
     { table: 'api_key', column: 'client', name: 'api_key_client' },
-  ])('characters that nobody sees: $table.$column', async ({ table, column, name }) => {
+  ])('invisible characters: $table.$column', async ({ table, column, name }) => {
     for (const text of INVISIBLE)
       expect([text, await violatedBy(table, { ...ROWS[table], [column]: text })]).toEqual([
         text,
@@ -90,7 +90,7 @@ describe('the tables refuse what the service could not serve', () => {
       ]);
   });
 
-  it('the same invisible characters as the commands', async () => {
+  it('exactly the invisible characters that the commands show as escapes', async () => {
     const { rows } = await client.query<{ codePoint: number }>(
       `select n as "codePoint" from generate_series(1, 1114111) as n
         where n not between 55296 and 57343 and not is_visible(chr(n)) order by n`,
@@ -103,7 +103,7 @@ describe('the tables refuse what the service could not serve', () => {
     expect(rows.map(({ codePoint }) => codePoint)).toEqual(ofCommands);
   });
 
-  it('no row that was there before, and a key of such a client can be revoked', async () => {
+  it('no older row, so that a key whose client has an invisible character can be revoked', async () => {
     await client.query('begin');
     await client.query(
       `alter table api_key drop constraint api_key_client_has_no_invisible_characters;
@@ -113,7 +113,7 @@ describe('the tables refuse what the service could not serve', () => {
        update api_key set revoked_at = now()`,
     );
     await client.query('rollback');
-    // A description may hold what joins the parts of a picture
+    // A description may contain the invisible character that joins the parts of an emoji
     const family = '\u{1f468}\u200d\u{1f469}';
     const row = { ...ROWS['communication_code'], description: family };
     expect(await violatedBy('communication_code', row)).toBeUndefined();
@@ -242,12 +242,12 @@ describe('positions', () => {
     return (await database.query(query, [list])).map(({ value }) => value as unknown);
   };
 
-  it('can be exchanged in one statement', async () => {
+  it('of two rows can be exchanged in one statement', async () => {
     await database.query(`update code_list_value set position = 4 - position where code_list = 'stopReason'`);
     expect(await valuesOf('stopReason')).toEqual(['PickupAndDelivery', 'Delivery', 'Pickup']);
   });
 
-  it('are given at the end of the list, in the order of the rows, by however many at once', async () => {
+  it('of new rows come at the end of the list, in the order of the rows, also if several sessions insert', async () => {
     const pairs = Array.from({ length: 12 }, (_, at) => [`A${at}`, `B${at}`] as const);
     const insert = `insert into code_list_value (code_list, value) values ('partyType', $1), ('partyType', $2)`;
     await Promise.all(pairs.map((pair) => database.query(insert, [...pair])));

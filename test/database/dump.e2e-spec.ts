@@ -1,5 +1,5 @@
-// A database that was dumped and restored, by PostgreSQL's own programs. Debian's package postgresql-client has them;
-// TEST_POSTGRES_CLIENT names a folder with those of another version. A pg_dump that is older than the server refuses.
+// Dumps and restores a database by pg_dump and pg_restore of Debian's postgresql-client. TEST_POSTGRES_CLIENT names a
+// folder with programs of another version, because pg_dump refuses a server that is newer.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -19,7 +19,7 @@ const [server] = await queryAt(
   `select current_setting('server_version') as version`,
 );
 
-/** The major version of pg_dump, or 0 where there is none. */
+/** Returns the major version of pg_dump, or 0 if it is not installed. */
 function versionOfPgDump(): number {
   const { stdout } = spawnSync(pathOf('pg_dump'), ['--version'], { encoding: 'utf8' });
   const [, major = '0'] = /\) (\d+)/.exec(stdout ?? '') ?? [];
@@ -31,13 +31,13 @@ function runClient([name = '', ...words]: readonly string[]): void {
   expect({ name, status, stderr }).toEqual({ name, status: 0, stderr: '' });
 }
 
-/** Returns the errors that pg_restore names. It goes on after each. */
+/** Returns all errors of pg_restore, which goes on after an error. */
 function runRestore([name = '', ...words]: readonly string[]): string[] {
   const { stderr } = spawnSync(pathOf(name), words, { encoding: 'utf8' });
   return stderr.match(/ERROR: .*/g) ?? [];
 }
 
-/** The two commands of the page. */
+/** The two commands of docs/operators.md. */
 const [dump = '', restore = ''] =
   readBlocks('docs/operators.md')
     .find(({ text }) => text.startsWith('pg_dump'))
@@ -52,13 +52,13 @@ if (!isDumpable) {
 
 interface Case {
   readonly others: string;
-  /** What others have put into the old database, as a superuser. */
+  /** The objects that others have put into the old database, as a superuser. */
   readonly sql: string;
-  /** An option of pg_dump, as the page has it. */
+  /** An option of pg_dump that the page names. */
   readonly option?: readonly string[];
-  /** What is gone before the restore, such as a role that the new server does not have. */
+  /** SQL that removes what the new server lacks, such as a role. It runs before the restore. */
   readonly gone?: string;
-  /** The only errors of pg_restore: they are about what others have put in. */
+  /** The errors of pg_restore that are allowed, because they are about objects of others. */
   readonly errors?: RegExp;
 }
 
@@ -74,7 +74,7 @@ interface Case {
     for (const each of databases) await each.drop();
   });
 
-  /** Makes a database with its roles, which this server has already, as docs/operators.md has it. */
+  /** Makes an empty database as docs/operators.md describes it. This server has the roles already. */
   async function createEmpty(): Promise<TestDatabase> {
     const empty = await createDatabase({ migrated: false });
     await empty.query(readText('deploy/database/1-roles.sql'));
@@ -112,7 +112,7 @@ interface Case {
       errors: /role "reporting" does not exist/,
     },
   ] as readonly Case[])(
-    'is served as before, without a fault, where others have put in: $others',
+    'is served as before and without a fault if others have added $others',
     async ({ sql, option = [], gone, errors }) => {
       const database = await createDatabase();
       databases.add(database);
@@ -127,7 +127,7 @@ interface Case {
       const original = { DATABASE_URL: database.urlOf(OWNER) };
       const shown = await runLine('codes show', original);
       expect(shown).toMatchObject({ status: 0 });
-      const drift = await runLine('migrate drift', original); // changes by hand
+      const drift = await runLine('migrate drift', original); // lists changes that were made by hand
       expect(drift).toMatchObject({ status: 2 });
 
       await database.query(sql);

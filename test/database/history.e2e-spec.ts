@@ -7,12 +7,12 @@ const database = await createDatabase();
 const other = await database.session();
 let since: string;
 
-/** What was recorded since the test began, in the order of the view: by id. */
+/** Returns the changes that were recorded since the test began, by id. */
 function history(columns = 'table_name, operation, old_row, new_row') {
   return database.query(`select ${columns} from change_history where id > $1`, [since]);
 }
 
-/** By topic. */
+/** Returns the stamp of each topic. */
 async function stamps(): Promise<Record<string, string>> {
   const rows = await database.query<{ topic: string; stamp: string }>('table revision');
   return Object.fromEntries(rows.map(({ topic, stamp }) => [topic, stamp]));
@@ -26,14 +26,14 @@ beforeEach(async () => {
 afterAll(() => database.drop());
 
 const ALWAYS = { valid_from: null, valid_until: null };
-/** A row of communication_code, whatever further columns it has. */
+/** Matches a row of communication_code, also if the table gets further columns. */
 const code = (name: string, description: string, bounds: object = ALWAYS): unknown =>
   expect.objectContaining({ code_type: 'T', code: name, description, ...bounds });
 const INSERT = `insert into communication_code (code_type, code, description)
    values ('T', 'a', '1'), ('T', 'b', '2')`;
 
 describe('change_history', () => {
-  it('records every row of every statement, old and new', async () => {
+  it('records each changed row with its old and its new content', async () => {
     await database.query(INSERT);
     await database.query(`update communication_code set code = code || 'x', description = '9'`);
     await database.query(`update communication_code set description = '9'`); // changes nothing
@@ -54,12 +54,12 @@ describe('change_history', () => {
     ]);
     const truncated = { ...table, operation: 'TRUNCATE', new_row: null };
     const rows = [a, b, code('bx', '9')].map((row) => ({ ...truncated, old_row: row }));
-    // In the order of the table, which is any
+    // One statement records its rows in any order
     expect(recorded.slice(7)).toEqual(expect.arrayContaining(rows));
     expect(recorded).toHaveLength(7 + rows.length);
   });
 
-  it('refuses a TRUNCATE by a transaction that sees an older state, and would not record all rows', async () => {
+  it('refuses a TRUNCATE in a transaction with an older snapshot, which would not record all rows', async () => {
     for (const level of ['repeatable read', 'serializable']) {
       await other.query(`begin isolation level ${level}; select from code_list`);
       await database.query(`${INSERT} on conflict do nothing`);
@@ -74,7 +74,7 @@ describe('change_history', () => {
     );
   });
 
-  it('records who changed it and when: the login beside what the session says of itself', async () => {
+  it('records the time, the login, and the name that the session gives itself', async () => {
     await database.query(
       `begin; set local order_lookup.migration = '0042_add_codes'; set local order_lookup.person = 'Ada';
          ${INSERT}; select pg_sleep(0.1); delete from communication_code where code = 'a'; commit`,
@@ -92,7 +92,7 @@ describe('change_history', () => {
     expect(row).toEqual({ transactions: '2', begins: '2', later: true });
   });
 
-  it('records rows in the same form whatever the session has set', async () => {
+  it('records rows in the same form under any settings of the session', async () => {
     const insert = `insert into public.communication_code
        values ('T', 'a', '1', '2030-01-01T00:00:00z', '2031-01-01T00:00:00z')`;
     await database.query(
@@ -106,7 +106,7 @@ describe('change_history', () => {
     expect(await history('new_row')).toEqual([{ new_row: code('a', '1', bounds) }]);
   });
 
-  it('never holds the hash of a key, and tells that one was exchanged', async () => {
+  it('never contains the hash of a key, and shows that a hash was exchanged', async () => {
     await database.query(`insert into api_key (client, key_hash) values ('c', sha256('1'))`);
     await database.query(`update api_key set key_hash = sha256('2')`);
     await database.query('delete from api_key');
@@ -122,7 +122,7 @@ describe('change_history', () => {
     for (const { text } of rows) for (const secret of ['key_hash', ...hashes]) expect(text).not.toContain(secret);
   });
 
-  it('records 2,000 changed rows after single ones by a plan that does not compare each with each', async () => {
+  it('records 2,000 changed rows without a nested loop, also after statements of one row', async () => {
     const session = await database.session();
     const plans: string[] = [];
     session.on('notice', ({ message = '' }) => plans.push(message));
@@ -143,7 +143,7 @@ describe('change_history', () => {
   });
 });
 
-/** SQLSTATE of what a client repeats, at the levels that do not wait for others. */
+/** The SQLSTATE of a transaction that a client has to repeat at the levels repeatable read and serializable. */
 const SERIALIZATION_FAILURE = '40001';
 
 describe('the stamp', () => {
@@ -185,7 +185,7 @@ describe('the stamp', () => {
         'vacuum (full, analyze) communication_code',
       ],
     },
-  ])('of $topic changes, alone, by each of its statements', async ({ topic, preparation, statements }) => {
+  ])('of $topic is the only one that each of these statements changes', async ({ topic, preparation, statements }) => {
     for (const sql of preparation) await database.query(sql);
     for (const sql of statements) {
       const before = await stamps();
@@ -199,14 +199,14 @@ describe('the stamp', () => {
   it.each([
     `insert into pgmigrations (name, run_on) values ('0043', now())`,
     `delete from pgmigrations where name = '0043'`,
-  ])('of both topics changes with each migration, which may have changed content by DDL: %s', async (sql) => {
+  ])('of both topics changes with each migration, because DDL may have changed content: %s', async (sql) => {
     const before = await stamps();
     await database.query(sql);
     const after = await stamps();
     for (const topic of ['codes', 'keys']) expect(after[topic]).not.toBe(before[topic]);
   });
 
-  it('is set once in a transaction, or thousands of statements would make each other slow', async () => {
+  it('is set only once in a transaction, so that thousands of statements stay fast', async () => {
     const session = await database.session();
     const statement = `update communication_code set description = description || '.' where code = 'a'; `;
     await session.query(`begin; ${INSERT}; ${statement.repeat(100)}`);
@@ -219,7 +219,7 @@ describe('the stamp', () => {
   });
 
   it.each(['read committed', 'repeatable read', 'serializable'])(
-    'causes no deadlock of four writers at the level %s that take rows in the same order',
+    'causes no deadlock at the level %s if four writers change rows in the same order',
     async (level) => {
       await database.query(
         `insert into communication_code (code_type, code, description) select 'T', 'R' || n, 'D'
@@ -228,7 +228,7 @@ describe('the stamp', () => {
       const outcomes: string[] = [];
       const write = async (writer: number): Promise<void> => {
         const session = await database.session();
-        await session.query(`set deadlock_timeout = '10ms'`); // a deadlock is found at once, and not after a second
+        await session.query(`set deadlock_timeout = '10ms'`); // PostgreSQL finds a deadlock after this time, instead of a second
         for (let round = writer; round < writer + 40; round++)
           outcomes.push(await updateThreeRows(session, level, round));
       };
@@ -241,7 +241,7 @@ describe('the stamp', () => {
     },
   );
 
-  /** In one transaction, in the order of the rows. Gives its SQLSTATE where it fails. */
+  /** Updates three rows in their order, in one transaction. Returns the SQLSTATE if it fails. */
   async function updateThreeRows(session: Client, level: string, round: number): Promise<string> {
     const statements = [round % 4, 4 + (round % 3), 7 + (round % 2)].map(
       (row) => `update communication_code set description = '${round}' where code = 'R${row}'`,
@@ -258,9 +258,9 @@ describe('the stamp', () => {
   }
 });
 
-describe('the functions', () => {
-  it('call none of a foreign role that is named like one of PostgreSQL', async () => {
-    // A better match than that of pg_catalog, which the search path of a session may put first
+describe('the functions of the triggers', () => {
+  it('call no function of another role with the name of one of PostgreSQL', async () => {
+    // Its argument types match better than those in pg_catalog, and a session's search_path may put its schema first
     await database.query(
       `create function public.to_jsonb(public.communication_code) returns jsonb language sql
          as $$ select '"foreign"'::jsonb $$;

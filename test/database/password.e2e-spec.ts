@@ -9,7 +9,7 @@ import { until } from '../support/until.js';
 
 const world = localWorld({ replicas: 0 });
 const file = join(testFolder(), 'database-url');
-/** Each test file has a database of its own, and all of them share the roles. */
+/** Returns a name for this file's role, because all test files share the roles of the server. */
 const role = (): string => `reader_of_${world.database.name}`;
 
 const setPassword = (password: string) => world.database.query(`alter role ${role()} password '${password}'`);
@@ -19,10 +19,10 @@ function writeFile(password: string): void {
 const endSessions = () =>
   world.database.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [role()]);
 
-/** Behind the end of the world, which ends the sessions of the role. */
+// After the end of the world, which ends the sessions of the role
 afterAll(() => queryAt(process.env['TEST_POSTGRES_URL'] ?? '', `drop role ${role()}`));
 
-it('a rotated password in DATABASE_URL_FILE counts at the next connection', async () => {
+it('the next connection uses a rotated password of DATABASE_URL_FILE', async () => {
   await world.database.query(`create role ${role()} login in role order_lookup_service`);
   await setPassword('first');
   writeFile('first');
@@ -39,7 +39,7 @@ it('a rotated password in DATABASE_URL_FILE counts at the next connection', asyn
   expect(await Promise.race([served, refused])).toBeUndefined();
 });
 
-it('a file that cannot be used is a warning, and the former password is tried', async () => {
+it('if DATABASE_URL_FILE cannot be used, the service warns and tries the former password', async () => {
   const service = await world.replica({ DATABASE_URL: '', DATABASE_URL_FILE: file });
   await setPassword('third');
   writeFileSync(file, 'postgres://u:s3cr/et@db/x');

@@ -7,7 +7,7 @@ import { readText } from '../support/program.js';
 
 const TABLES = ['code_list', 'code_list_value', 'area_property', 'communication_code', 'api_key'];
 
-let server: PostgresServer; // roles belong to the whole server, so it is one of our own
+let server: PostgresServer; // an own server, because roles belong to the whole server
 const clients: Client[] = [];
 let superuser: Client;
 let service: Client;
@@ -21,7 +21,7 @@ async function connect(connectionString: string): Promise<Client> {
   return client;
 }
 
-/** As a DBA of managed PostgreSQL does it, who is no superuser. */
+// Without a superuser, as on managed PostgreSQL
 beforeAll(async () => {
   server = await startPostgres();
   const postgres = await connect(server.url);
@@ -36,7 +36,7 @@ beforeAll(async () => {
     `alter role order_lookup_owner password '${PASSWORD}'; alter role order_lookup_service password '${PASSWORD}';
      create role writer login password '${PASSWORD}'; grant connect on database orders to writer`,
   );
-  // In PostgreSQL 14 the schema belongs to a superuser, so the file warns, and names what that one has to run
+  // In PostgreSQL 14 public belongs to a superuser, so the file warns, and names the statement for the superuser
   const [, remedy = ''] = /As that role, run: (.*)$/m.exec(warned.join('\n')) ?? [];
   await superuser.query(`${remedy} grant usage on schema public to writer`);
   const up = await runLine('migrate up', { DATABASE_URL: url('order_lookup_owner') });
@@ -55,7 +55,7 @@ afterAll(async () => {
 
 const DENIED = { code: '42501' };
 
-/** The SQL that is not refused for want of a right. */
+/** Returns the statements that PostgreSQL does not refuse for missing rights. */
 async function permitted(role: Client, statements: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   for (const sql of statements) {
@@ -70,7 +70,7 @@ async function permitted(role: Client, statements: readonly string[]): Promise<s
 }
 
 describe('the role of the service', () => {
-  it('writes nothing to any table', async () => {
+  it('may not write to any table', async () => {
     const { rows } = await superuser.query<{ table: string; columns: string[] }>(
       `select c.relname as table, array_agg(a.attname::text) as columns
          from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
@@ -90,7 +90,7 @@ describe('the role of the service', () => {
     }
   });
 
-  it('reads what it serves, and creates nothing', async () => {
+  it('may read the tables that it serves, and may not create anything', async () => {
     for (const table of [...TABLES, 'revision']) await service.query(`select * from ${table}`);
     const kinds = ['table t (x int)', 'temporary table t (x int)', 'schema s'];
     for (const what of [...kinds, 'function f() returns int language sql return 1'])
@@ -99,7 +99,7 @@ describe('the role of the service', () => {
 });
 
 describe('a role that may write the five tables', () => {
-  it('sets the stamp and is recorded by its own name, whatever its search_path', async () => {
+  it('changes the stamp, and is recorded by its own name, under any search_path', async () => {
     await superuser.query('grant temporary on database orders to writer');
     await writer.query(
       `create temporary table code_list_value (x int);
@@ -147,13 +147,13 @@ describe('a role that may write the five tables', () => {
     'alter table api_key disable trigger all',
     'set session_replication_role = replica',
     `select note_key_use('{}')`,
-  ])('cannot change what was recorded: %s', async (sql) => {
+  ])('may not change the history: %s', async (sql) => {
     await expect(writer.query(sql)).rejects.toMatchObject({
-      code: expect.stringMatching(/^(42501|55000)$/), // the view cannot be written to at all
+      code: expect.stringMatching(/^(42501|55000)$/), // 55000: nobody can write to the view
     });
   });
 
-  it('cannot forge history by a table of its own', async () => {
+  it('cannot forge history with a table of its own', async () => {
     await superuser.query('grant create on schema public to writer');
     await writer.query('create table mine (x int)');
     const { rows } = await superuser.query<{ name: string }>(

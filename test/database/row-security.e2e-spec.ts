@@ -10,7 +10,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** What a firm may have in each of its databases. */
+/** An event trigger that a company may have in all its databases. It switches on row level security. */
 const ROW_SECURITY_FOR_ALL = `
   create function public.enable_row_security() returns event_trigger language plpgsql as $$
     declare made record;
@@ -26,7 +26,7 @@ const OWNER = database.urlOf('order_lookup_owner');
 
 const TABLES = ['api_key', 'area_property', 'code_list_value', 'communication_code', 'pgmigrations', 'revision'];
 
-it('names the table if others switch on row level security, and serves after the statement of the page', async () => {
+it('the service names the table with row level security, and serves after the statement of the page', async () => {
   await database.query(
     `grant usage, create on schema public to order_lookup_owner;
      alter default privileges for role order_lookup_owner in schema public grant select on tables to order_lookup_service`,

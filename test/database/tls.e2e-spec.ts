@@ -9,7 +9,7 @@ let ours: CertificateAuthority;
 let other: CertificateAuthority;
 const world = localWorld({ replicas: 0, hasOwnPostgres: true });
 
-/** Writes a file in the folder of the server, with the owner and the rights that it demands of a key. */
+/** Writes a file in the folder of the server, with the owner and mode that PostgreSQL demands for a key. */
 function writeAtServer(name: string, text: string): Promise<unknown> {
   const base64 = Buffer.from(text).toString('base64');
   return world.database.query(`copy (select '${base64}') to program 'base64 -d > ${name}'`);
@@ -37,7 +37,7 @@ describeWithOpenSsl('TLS to PostgreSQL', () => {
   });
 
   it.each(['verify-full', 'verify-ca', 'require', 'prefer'])(
-    'verifies certificate and name with sslmode=%s, with verify-ca only the certificate',
+    'with sslmode=%s the certificate is verified, and the name, too, except with verify-ca',
     async (sslmode) => {
       const parameters = { sslmode, sslrootcert: ours.cert };
       expect(await look(address(parameters))).toEqual([{ ssl: true }]);
@@ -66,7 +66,7 @@ describeWithOpenSsl('TLS to PostgreSQL', () => {
   });
 
   it('is reported as missing if the database is on another machine and sslmode is not set', async () => {
-    const host = '0.0.0.0'; // leads to this machine, and does not look like it
+    const host = '0.0.0.0'; // this machine, but the service does not take it for loopback
     const exposed = { DATABASE_URL: address({}, host) };
     const service = await world.start(exposed);
     await service.kill();

@@ -1,4 +1,4 @@
-// The database of the demo without the rest of the demo. It starts beside everything that an earlier start has left.
+// Starts only the database of the demo, with files that an earlier start has left.
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
@@ -21,27 +21,27 @@ function leaveLockFile(content: string): void {
   utimesSync(inData('postmaster.pid'), hourAgo, hourAgo);
 }
 
-it('the database of the demo starts after a full disk has left an empty password', async () => {
+it('the database of the demo starts if a full disk has left an empty password file', async () => {
   writeFileSync(join(folder, 'postgres-password'), '');
   await expect(startAndStop()).resolves.toBeUndefined();
 });
 
-it('the database of the demo starts again beside an empty lock file', async () => {
+it('the database of the demo starts again if there is an empty lock file', async () => {
   await startAndStop();
   leaveLockFile('');
   await expect(startAndStop()).resolves.toBeUndefined();
 });
 
-it('the database of the demo starts again after it was killed and another program has its process id', async () => {
+it('the database of the demo starts again if it was killed and another program has its process id', async () => {
   const database = await DemoDatabase.create(folder);
   await database.start();
   const [postmaster = '', ...lines] = readFileSync(inData('postmaster.pid'), 'utf8').split('\n');
   process.kill(Number(postmaster), 'SIGKILL');
-  leaveLockFile([process.pid, ...lines].join('\n')); // this program, which goes on
+  leaveLockFile([process.pid, ...lines].join('\n')); // the process id of this program, which runs
   await expect(startAndStop()).resolves.toBeUndefined();
 });
 
-it('the demo says that its data is of another version of PostgreSQL, and how to go on', async () => {
+it('the demo says that its data is of another version of PostgreSQL, and what to do', async () => {
   await startAndStop();
   const version = readFileSync(inData('PG_VERSION'), 'utf8');
   writeFileSync(inData('PG_VERSION'), '9\n');

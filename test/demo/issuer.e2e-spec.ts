@@ -1,4 +1,4 @@
-// The local issuer as docker-compose starts it: `node dist/demo/issuer-main.js`, in a process of its own.
+// Runs the local issuer in its own process, as docker-compose does: `node dist/demo/issuer-main.js`.
 import type { ChildProcess } from 'node:child_process';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type JSONWebKeySet, createLocalJWKSet, jwtVerify } from 'jose';

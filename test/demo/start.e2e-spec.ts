@@ -1,7 +1,7 @@
-// `npm start` as a whole. Programs and database of PostgreSQL have tests of their own beside this file.
+// Tests `npm start` as a whole. The programs and the database of PostgreSQL have their own files in this folder.
 //
-// The tests are the life of one clone, in this order. Each uses the data of the test before, and the second one also its
-// demo. So run the whole file: with `-t` a later test fails.
+// The tests are the life of one clone. Each needs the data of the tests before it, and the second also needs the running
+// demo of the first. So run the whole file: with `-t` a later test fails.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const clone = testClone();
 const otherClone = testClone();
 const migrationOfBranch = join(clone.folder, 'migrations/0099_of_a_branch.sql');
 const children: ChildProcess[] = [];
-/** Another program that has the port which a shell exports. */
+/** Another program that has taken the exported port. */
 const other = createServer();
 const takenPort = String(await listen(other));
 
@@ -28,7 +28,7 @@ afterAll(() => {
   other.close();
 });
 
-/** Of a shell in which somebody works on something else. */
+/** The variables of a shell in which somebody works on another project. */
 const OF_ANOTHER_PROJECT = {
   PGHOST: 'db.example',
   PGPORT: '1',
@@ -45,7 +45,7 @@ const OF_ANOTHER_PROJECT = {
   LANG: 'xx_YY',
   TZ: 'Nowhere/Town',
   LD_LIBRARY_PATH: '/nowhere',
-  // Nobody listens there. Node.js 20 knows no such variable: npm run test:node tries the others
+  // Nobody listens at these proxies. Node.js 20 ignores the variable, so `npm run test:node` tries other versions
   NODE_USE_ENV_PROXY: '1',
   HTTP_PROXY: 'http://127.0.0.1:9',
   HTTPS_PROXY: 'http://127.0.0.1:9',
@@ -57,14 +57,14 @@ function launch(environment: Record<string, string>, { folder }: Clone = clone):
   return running;
 }
 
-/** On a slow machine. */
+/** Lines that the demo prints on a slow machine. */
 const WAITING = /^The demo waits for .* …\n/gm;
 
-/** A demo that runs. */
+/** A running demo. */
 interface Demo {
   readonly out: string;
   readonly err: string;
-  /** Gives the status of its process. */
+  /** Sends a signal, and returns the exit status. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
@@ -85,7 +85,7 @@ async function start(environment: Record<string, string> = {}, inClone = clone):
 
 const lockFile = (ofClone: Clone): string => join(ofClone.databaseFolder, 'postgres/postmaster.pid');
 
-/** What a terminal prints that has loaded these variables. */
+/** Returns what a line prints in a shell that has loaded these variables. */
 async function paste(variables: string, line: string): Promise<string> {
   const { stdout } = await shell(`exec 2>&1\n${variables}\n${line}`, clone.folder, {});
   return stdout;
@@ -95,7 +95,7 @@ function readVariables(output: string): string {
   return /(?:^export .*\n)+/m.exec(output)?.[0] ?? '';
 }
 
-/** What a terminal has loaded and uses after another start: the ports may be others by then. */
+/** Returns the values that a terminal still uses after another start. Ports may have changed by then. */
 function readKept(output: string): Record<string, string> {
   const { KEY = '', CLIENT_SECRET = '', DATABASE_URL = '' } = parseEnv(readVariables(output)) as Record<string, string>;
   return { KEY, CLIENT_SECRET, DATABASE_URL };
@@ -107,9 +107,9 @@ function readPorts(output: string): number[] {
 
 let demo: Demo;
 
-it('npm start in two clones at once, beside variables of other projects and taken ports, prints lines to paste', async () => {
+it('npm start works in two clones at the same time, with foreign variables and taken ports, and prints lines to paste', async () => {
   mkdirSync(join(clone.folder, '.data'), { recursive: true });
-  // A migration of one's own may make codes, and the samples are loaded nevertheless
+  // Somebody's own migration adds a code, and the samples are still loaded
   const code = "insert into communication_code values ('ZONE', 'NORTH', 'Of a migration')";
   writeFileSync(join(clone.folder, 'migrations/0098_of_ones_own.sql'), `-- Up Migration\n${code};\n`);
   // A full disk or a power cut leaves empty files
@@ -126,7 +126,7 @@ it('npm start in two clones at once, beside variables of other projects and take
   for (const port of otherPorts) expect(await isFree(port)).toBe(true);
 
   const elsewhere = fetch(`http://127.0.0.2:${readPorts(first.out)[0]}/docs`);
-  await expect(elsewhere).rejects.toThrow(); // whatever HOST of the shell says
+  await expect(elsewhere).rejects.toThrow(); // although the shell exports another HOST
 
   const variables = readVariables(first.out);
   const variablesFile = join(clone.folder, '.data/demo.env');
@@ -152,18 +152,18 @@ it('npm start in two clones at once, beside variables of other projects and take
   await until(async () => (await paste(variables, lastLine)).includes('My first code'));
 });
 
-it('npm start says that the demo of this clone runs already, and as which process', async () => {
+it('npm start says that the demo of this clone runs already, and names its process', async () => {
   const { status, stderr } = await launch({}).ended;
   expect(status).toBe(1);
   expect(stderr).toMatch(
     /^The demo runs already, as process \d+\. Use it, or stop it with Ctrl-C in its terminal, .*\n$/,
   );
   const { API = '' } = parseEnv(readVariables(demo.out)) as Record<string, string>;
-  expect((await fetch(API)).status).toBe(200); // as if nothing had been
+  expect((await fetch(API)).status).toBe(200); // the running demo goes on
 });
 
-it('npm start goes on with what a killed demo left, and leaves nothing behind on Ctrl-C', async () => {
-  await demo.end('SIGKILL'); // its database runs on
+it('npm start uses the database that a killed demo left running, and Ctrl-C leaves no process', async () => {
+  await demo.end('SIGKILL'); // its database goes on running
   writeFileSync(migrationOfBranch, '-- Up Migration\nselect 1;\n');
   const again = await start();
   expect(again.err).toBe('');
@@ -180,17 +180,17 @@ it('npm start goes on with what a killed demo left, and leaves nothing behind on
   for (const port of new Set(readPorts(again.out))) expect(await isFree(port)).toBe(true);
 });
 
-it('npm start ends on a signal that comes during its start, with its database', async () => {
+it('a signal during the start ends npm start and its database', async () => {
   const starting = launch({});
   await until(async () => existsSync(lockFile(clone)));
   starting.child.kill('SIGINT');
-  starting.child.kill('SIGINT'); // npm passes on what the terminal has sent already
+  starting.child.kill('SIGINT'); // npm passes on a signal that the terminal has sent, too
   const { status } = await starting.ended;
   expect(status).toBe(0);
   expect(existsSync(lockFile(clone))).toBe(false);
 });
 
-it('npm start ends with its database where npm gets SIGTERM, as from a supervisor', async () => {
+it('SIGTERM to npm, as from a supervisor, ends npm start and its database', async () => {
   const { child } = begin(['npm', 'start'], clone.folder, {});
   children.push(child);
   await until(async () => existsSync(lockFile(clone)));
@@ -199,7 +199,7 @@ it('npm start ends with its database where npm gets SIGTERM, as from a superviso
   expect(existsSync(lockFile(clone))).toBe(false);
 });
 
-it('npm start says that its data may be that of another branch where a migration cannot be applied', async () => {
+it('if a migration fails, npm start says that the data may be of another branch', async () => {
   rmSync(migrationOfBranch);
   writeFileSync(join(clone.folder, 'migrations/0100_of_this_branch.sql'), '-- Up Migration\nselect nope;\n');
   const { status, stderr } = await launch({}).ended;
@@ -207,7 +207,7 @@ it('npm start says that its data may be that of another branch where a migration
   expect(stderr).toMatch(/^0100_of_this_branch\.sql, line 2: column "nope" does not exist\n[^]* of another branch/m);
 });
 
-it('npm start refuses faulty settings in one list, before anything is started', async () => {
+it('npm start reports all faulty settings in one list before it starts anything', async () => {
   const { status, stderr } = await launch({ PORT: 'abc', BASE_PATH: '/x/' }).ended;
   expect(status).toBe(1);
   expect(stderr).toContain('\n  - PORT is "abc": ');
@@ -216,11 +216,11 @@ it('npm start refuses faulty settings in one list, before anything is started', 
   expect(existsSync(lockFile(clone))).toBe(false);
 });
 
-// With DATABASE_URL, in .env: test/configuration/dotenv.e2e-spec.ts
+// DATABASE_URL is tested in test/configuration/dotenv.e2e-spec.ts
 it.each([
   { variable: 'OAUTH_REQUIRED_SCOPE', value: 'orders.read' },
   { variable: 'NODE_ENV', value: 'production' },
-])('npm start with $variable=$value alone is the service', async ({ variable, value }) => {
+])('npm start with only $variable=$value starts the service, not the demo', async ({ variable, value }) => {
   const { status, stderr } = await launch({ [variable]: value }).ended;
   expect({ status, stderr }).toEqual({
     status: 1,
