@@ -1,5 +1,4 @@
-// openapi.yaml, held against the tables of the service and its live answers. World.get holds every reply of the other
-// tests against it, too.
+// Compares openapi.yaml with the service's tables and live answers. In other tests, World.get compares each reply with it.
 import 'reflect-metadata';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -28,7 +27,7 @@ const SCOPE = 'lookups.read';
 const world = localWorld({ environment: { OAUTH_REQUIRED_SCOPE: SCOPE } });
 const file = parse(readText('src/documentation/openapi.yaml')) as OpenApiDocument;
 const contract = new Contract(file);
-/** The filters, as the interface document describes them. */
+/** The filters with their descriptions in the interface document. */
 const FILTERS = {
   codeType: 'Type of communication code record to be retrieved.',
   code: 'Communication code record to be retrieved.',
@@ -101,12 +100,12 @@ it('openapi.yaml has the limits that the service keeps', () => {
   });
 });
 
-it('openapi.yaml names the licence as SPDX does, without which generated Python packages cannot be installed', () => {
+it('openapi.yaml names the licence as SPDX does, so that generated Python packages can be installed', () => {
   const { name, identifier } = file.info.license;
   expect(name).toBe(identifier);
 });
 
-it('openapi.yaml has no arrays as additional properties beside properties, which some languages cannot express', () => {
+it('openapi.yaml has no additional properties beside properties, which some languages cannot express', () => {
   expect(JSON.stringify(file)).not.toContain('additionalProperties');
 });
 
@@ -161,7 +160,7 @@ it.each([
   expect(() => contract.check('GET', path, changed)).toThrow(fault);
 });
 
-it('without CORS_ORIGINS no answer has a field of CORS', async () => {
+it('without CORS_ORIGINS no answer has a CORS header', async () => {
   const browser = { Origin: 'https://portal.example.com', 'Access-Control-Request-Method': 'GET' };
   const headers = { ...(await goodHeaders()), ...browser };
   for (const method of ['GET', 'OPTIONS']) {
@@ -171,19 +170,19 @@ it('without CORS_ORIGINS no answer has a field of CORS', async () => {
   }
 });
 
-it('any text may stand in If-None-Match', async () => {
+it('If-None-Match may contain any text', async () => {
   for (const tag of ['', 'x', '"', ',,', '"a", W/"b"', '\x80ÿ', 'x'.repeat(9_000)]) {
     const headers = { ...(await goodHeaders()), 'If-None-Match': tag };
     for (const path of ALL_PATHS) expect((await world.get(path, { headers })).status).toBe(200);
   }
 });
 
-/** The same service with a limit of one request a minute, without an issuer, and with a fault in it. */
+/** Three services: with a limit of one request a minute, without an issuer, and with a fault. */
 let limited: LocalService;
 let withoutIssuer: LocalService;
 let broken: NestExpressApplication;
 const NO_ISSUER = 'http://127.0.0.1:9';
-/** The answers to requests whose headers have no end: the service ends them after its limit of time. */
+/** The answers to requests whose headers never end. The service sends them after its time limit. */
 let unfinished: Map<string, Promise<Reply>>;
 
 beforeAll(async () => {
@@ -221,7 +220,7 @@ async function goodHeaders(): Promise<Record<string, string>> {
   return { 'Api-Key': world.key.key, Authorization: `Bearer ${token}` };
 }
 
-/** Asks until the service does not answer 200 any more. */
+/** Calls until the answer is not 200, and returns this answer. */
 async function replyBeyondRateLimit(path: string): Promise<Reply> {
   const headers = await goodHeaders();
   const reply = await world.get(path, { headers, service: limited });
@@ -240,7 +239,7 @@ async function replyOfBrokenService(path: string): Promise<Reply> {
   return replyOnceReady(async () => readReply(await fetch(url, { headers })), 500);
 }
 
-/** A service that starts has no keys at first, and answers otherwise. */
+/** Calls until the answer has the status. A service that has just started has no keys, so its first answers differ. */
 async function replyOnceReady(ask: () => Promise<Reply>, status: number): Promise<Reply> {
   await until(async () => (await ask()).status === status);
   return ask();
@@ -279,7 +278,7 @@ describe.each(ALL_PATHS)('%s', (path) => {
     contract.check('GET', path, found);
   });
 
-  it('describes no status that no case shows', () => {
+  it('describes only statuses that a case above shows', () => {
     const described = Object.keys(contract.operation(path)?.responses ?? {}).map(Number);
     expect(described).toEqual(STATUS_CASES.map(({ status }) => status));
   });

@@ -10,7 +10,7 @@ import { requestTo } from '../support/reader.js';
 import { until } from '../support/until.js';
 
 const NO_CREDENTIALS = { 'Api-Key': undefined, Authorization: undefined };
-/** As browsers send it. */
+/** The header Accept that browsers send. */
 const BROWSER_ACCEPT = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 const HTML = 'text/html; charset=utf-8';
 
@@ -39,7 +39,7 @@ describe('GET /openapi.json', () => {
     expect(JSON.parse(text)).toEqual({ ...file, components });
   });
 
-  it('has the address of the server and the scope, and no endpoint where the issuer names none', async () => {
+  it('has the address of the server and the scope, and no endpoint if the issuer names none', async () => {
     const service = await world.start({
       PUBLIC_BASE_URL: 'https://orders.example.com',
       BASE_PATH: '/lookups',
@@ -62,7 +62,7 @@ describe('GET /openapi.json', () => {
       programScopes: ['lookups.read'],
     },
     {
-      name: 'openid for persons where no scope is required',
+      name: 'openid for persons if no scope is required',
       requiredScope: '',
       personScopes: ['openid'],
       programScopes: [],
@@ -95,7 +95,7 @@ describe('GET /openapi-3.0.json', () => {
     });
   });
 
-  it('names a scope only where the scheme has scopes', async () => {
+  it('names a scope only if the scheme has scopes', async () => {
     const environment = { OAUTH_REQUIRED_SCOPE: 'lookups.read' };
     const [known, unknown] = [
       await world.replica(environment),
@@ -112,7 +112,7 @@ describe('GET /openapi-3.0.json', () => {
 
 type Flows = Record<string, { readonly scopes: object } | undefined>;
 
-it('GET /docs is open, and loads everything from the service under its policy', async () => {
+it('GET /docs needs no credentials, and loads everything from the service, as its Content-Security-Policy demands', async () => {
   const { status, headers, text } = await open('/docs');
   expect(status).toBe(200);
   const policy = headers.get('content-security-policy')?.split('; ');
@@ -147,7 +147,7 @@ it('/docs/favicon-32x32.png is the file of Swagger UI, byte for byte', async () 
 });
 
 it.each(['/docs', '/docs/swagger-ui-bundle.js', '/openapi.json', '/problems/not-found', '/'])(
-  '%s has an entity tag, and is 304 to it',
+  '%s has an entity tag, and answers 304 to this tag',
   async (path) => {
     const etag = (await open(path)).headers.get('etag') ?? '';
     const { status, text } = await open(path, { 'If-None-Match': etag });
@@ -160,7 +160,7 @@ it.each(Object.entries(problemTypes))('/problems/%s says what happened and what 
   expect(headers.get('content-type')).toBe(HTML);
   const { title, meaning, remedy } = type;
   for (const part of [`<h1>${title}</h1>`, meaning, ...remedy]) expect(text).toContain(part);
-  expect([title, meaning, ...remedy].join()).not.toMatch(/[<&]/); // the texts stand in HTML as they are
+  expect([title, meaning, ...remedy].join()).not.toMatch(/[<&]/); // the texts are put into HTML unescaped
 });
 
 it.each(['typo', 'constructor'])('/problems/%s is not found, also for a browser', async (slug) =>
@@ -189,10 +189,10 @@ describe('the page at the address of the service', () => {
     for (const path of ['/docs', '/openapi.json', '/openapi-3.0.json']) expect(text).toContain(`<a href="${path}">`);
   });
 
-  it('is 200 without Accept, to GET and HEAD, and has no other method', async () => {
+  it('answers 200 to GET and HEAD without Accept, and refuses POST', async () => {
     const statuses: number[] = [];
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST']) {
-      // Its end is that of the connection: an answer to HEAD names the length of a body that does not come
+      // Close, because an answer to HEAD names the length of a body that is not sent, so its end cannot be read
       const request = requestTo('/', { Connection: 'close' }, method);
       const { responses } = await exchange(world.service.port, request);
       statuses.push(responses[0]?.status ?? 0);
@@ -210,7 +210,7 @@ describe('the page at the address of the service', () => {
     for (const path of ['/lookups/', '/x']) expect((await world.get(path, { service })).status).toBe(404);
   });
 
-  it('leads nowhere where DOCUMENTATION is off', async () => {
+  it('has no links if DOCUMENTATION is off', async () => {
     const service = await world.start({ DOCUMENTATION: 'off' });
     const { status, text } = await world.get('/', { service, headers: NO_CREDENTIALS });
     expect([status, text.includes('href')]).toEqual([200, false]);

@@ -136,7 +136,7 @@ function comments(): Comment[] {
   return JSON.parse(readFileSync(join(walk.folder, 'comments.json'), 'utf8')) as Comment[];
 }
 
-it('the workflow of docs/pipeline.md comments a plan, and stops where it breaks clients', async () => {
+it('the workflow of docs/pipeline.md comments a plan, and stops if it can break clients', async () => {
   await commit('add_order_type', ADD);
   expect(await run(jobs.plan)).toMatchObject({ status: 0 });
   expect(comments()[1]?.body).toContain('\n    + Transfer added\n');
@@ -155,7 +155,7 @@ it.each([
   { job: 'plan', change: 'rm' },
   { job: 'check', change: 'rm' },
 ] as const)(
-  'the job $job of docs/pipeline.md stops where a merged migration is met by $change',
+  'the job $job of docs/pipeline.md stops if the branch changes a merged migration by $change',
   async ({ job, change }) => {
     await shell(`${change} migrations/0001_create_code_tables.sql`, walk.folder, {});
     await git('commit -qam change');
@@ -176,7 +176,7 @@ it('the workflow of docs/pipeline.md answers a queue of merges without a databas
   await git('reset -q --hard HEAD~1');
 });
 
-it('the workflow of docs/pipeline.md goes on if the label names the plan, and stops again if the plan is another', async () => {
+it('the workflow of docs/pipeline.md continues if the label names the plan, and stops if the plan has changed', async () => {
   expect(await run(jobs.plan)).toMatchObject({ status: 2 });
   const label = wantedLabel();
   expect(await run(jobs.plan, { labels: ['callers informed', label] })).toMatchObject({ status: 0, said: '' });
@@ -186,7 +186,7 @@ it('the workflow of docs/pipeline.md goes on if the label names the plan, and st
   expect(await run(jobs.plan, { labels: [wantedLabel()] })).toMatchObject({ status: 0, said: '' });
 });
 
-it('the workflow of docs/pipeline.md posts what fits of a plan', async () => {
+it('the workflow of docs/pipeline.md cuts a plan that is too long for a comment', async () => {
   const { body } = comments()[1] as Comment;
   expect(body).toContain('\n    … and 180 more (--full)\n');
   const whole = readFileSync(join(walk.folder, 'plan-full.txt'), 'utf8');
@@ -212,7 +212,7 @@ it('the workflow of docs/pipeline.md gives the database to no other step than th
   }
 });
 
-it('the workflow of docs/pipeline.md does not fail where the comment is refused', async () => {
+it('the workflow of docs/pipeline.md does not fail if GitHub refuses the comment', async () => {
   const { folder } = walk;
   const labels = [wantedLabel()];
   writeFileSync(join(folder, 'gh'), '#!/bin/sh\nexit 1\n');
@@ -236,7 +236,7 @@ it('the workflow of docs/pipeline.md finds at night what was changed by hand, an
   expect(await run(jobs.drift)).toMatchObject({ status: 0 });
   await database.query(`update code_list_value set value = 'Fridge' where value = 'Refrigerated'`);
   expect(await run(jobs.drift)).toEqual({ status: 2, said: expect.stringContaining('Fridge') });
-  // The nights after it were dropped
+  // GitHub left out the nights after the change
   await database.query(`update history set changed_at = changed_at - interval '80 days'`);
   expect(await run(jobs.drift)).toEqual({ status: 2, said: expect.stringContaining('Fridge') });
 });
