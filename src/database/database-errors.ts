@@ -21,7 +21,8 @@ const MAY_COME: Meaning = { mayCome: true, connecting: START_SERVER };
 const USUAL_REMEDY = 'Check the connection string, and that the server runs.';
 const STANDBY =
   'This server is a hot standby, which takes no changes: name the primary in the connection string. If you only read, the role ' +
-  "must not demand SERIALIZABLE: alter role ROLE set default_transaction_isolation = 'read committed';";
+  'must not demand SERIALIZABLE. On the primary: ' +
+  "alter role ROLE in database DATABASE set default_transaction_isolation = 'read committed';";
 /** The sessions that hold a lock on a table, except this one. */
 const SHOW_LOCKS =
   'select pid, usename, application_name, state, xact_start, relation::regclass, mode from pg_locks ' +
