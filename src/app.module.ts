@@ -11,6 +11,7 @@ import { ManagementModule } from './management/management.module.js';
 import { OrderCaptureV2Module } from './order-capture-v2/order-capture-v2.module.js';
 import { OrderSchedulingModule } from './order-scheduling/order-scheduling.module.js';
 import { OrderUpdateModule } from './order-update/order-update.module.js';
+import type { LogOutput } from './telemetry/service-logger.js';
 import { TelemetryModule } from './telemetry/telemetry.module.js';
 
 /** The modules of the operations, one for each area. */
@@ -20,13 +21,14 @@ const BELOW_BASE_PATH = [...OPERATIONS, DocumentationModule];
 
 @Module({})
 export class AppModule {
-  static forRoot(configuration: Configuration): DynamicModule {
+  /** @param logOutput takes the lines of the log; standard output if it is undefined */
+  static forRoot(configuration: Configuration, logOutput?: LogOutput): DynamicModule {
     const { BASE_PATH } = configuration;
     return {
       module: AppModule,
       imports: [
         ConfigurationModule.forRoot(configuration),
-        TelemetryModule,
+        TelemetryModule.forRoot(logOutput),
         HttpModule,
         DatabaseModule,
         AuthModule,

@@ -4,14 +4,17 @@ import { AppModule } from '../app.module.js';
 import type { Configuration } from '../configuration/configuration.js';
 import type { ApiServer } from '../http/api-server.js';
 import { ServerAdapter } from '../http/server.adapter.js';
-import { ServiceLogger } from '../telemetry/service-logger.js';
+import { type LogOutput, ServiceLogger } from '../telemetry/service-logger.js';
 
 type Application = NestExpressApplication<ApiServer>;
 
-/** Creates the service as a Nest application that does not listen yet. */
-export async function createApplication(configuration: Configuration): Promise<Application> {
+/**
+ * Creates the service as a Nest application that does not listen yet.
+ * @param logOutput takes the lines of the log; standard output if it is undefined
+ */
+export async function createApplication(configuration: Configuration, logOutput?: LogOutput): Promise<Application> {
   const app = await NestFactory.create<Application>(
-    AppModule.forRoot(configuration),
+    AppModule.forRoot(configuration, logOutput),
     new ServerAdapter(configuration),
     {
       bufferLogs: true, // until `useLogger`: otherwise Nest's own logger would write the first lines, not in JSON

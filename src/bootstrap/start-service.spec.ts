@@ -9,6 +9,7 @@ import { IssuersService } from '../auth/issuers/issuers.service.js';
 import type { Configuration } from '../configuration/configuration.js';
 import { readConfiguration } from '../configuration/read-configuration.js';
 import { ManagementServer } from '../management/management.server.js';
+import { Tracing } from '../telemetry/tracing.js';
 import { createApplication } from './create-application.js';
 
 type Application = Awaited<ReturnType<typeof createApplication>>;
@@ -102,3 +103,32 @@ it('the ports open after everything is initialized, and the management port firs
   expect(events).toEqual(['initialized', 'management port', 'port']);
   await stop();
 });
+
+it('health and metrics are answered until everything else has ended', async () => {
+  const looksAtEnd: unknown[] = [];
+  let look = (): Promise<unknown> => Promise.resolve();
+  prepare = (app) => {
+    jest.spyOn(app.get(Tracing), 'stop').mockImplementation(async () => {
+      looksAtEnd.push(await look()); // traces are the last part that ends
+    });
+  };
+  const { url, managementUrl, stop } = await start({});
+  look = async () => ({
+    api: await isAnswered(`${url}/openapi.json`),
+    health: await isAnswered(`${managementUrl}/health/live`),
+    metrics: await isAnswered(`${managementUrl}/metrics`),
+  });
+  expect(await look()).toEqual({ api: true, health: true, metrics: true });
+  await stop();
+  expect(looksAtEnd).toEqual([{ api: false, health: true, metrics: true }]);
+  expect(await look()).toEqual({ api: false, health: false, metrics: false });
+});
+
+async function isAnswered(address: string): Promise<boolean> {
+  try {
+    const { status } = await fetch(address);
+    return status === 200;
+  } catch {
+    return false;
+  }
+}

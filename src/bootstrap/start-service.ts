@@ -7,7 +7,7 @@ import { findTransportWarning } from '../configuration/database-url.js';
 import { readConfiguration } from '../configuration/read-configuration.js';
 import { StartError, describeStartFailure } from '../configuration/start-error.js';
 import { ManagementServer } from '../management/management.server.js';
-import { ServiceLogger } from '../telemetry/service-logger.js';
+import { type LogOutput, ServiceLogger } from '../telemetry/service-logger.js';
 import { Tracing } from '../telemetry/tracing.js';
 import { createApplication } from './create-application.js';
 
@@ -25,10 +25,11 @@ export async function startFromEnvironment(processEnd: { watch: (service: Servic
 
 /**
  * Starts the service on both of its ports.
+ * @param logOutput takes the lines of the log; standard output if it is undefined
  * @throws StartError with the variable to change, if a port is not available
  */
-export async function startService(configuration: Configuration) {
-  const app = await createApplication(configuration);
+export async function startService(configuration: Configuration, logOutput?: LogOutput) {
+  const app = await createApplication(configuration, logOutput);
   const logger = app.get(ServiceLogger);
   const warning = findTransportWarning(configuration);
   if (warning !== undefined) logger.warn({ message: warning });

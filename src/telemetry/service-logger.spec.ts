@@ -1,5 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
+import type { pino } from 'pino';
 import { Configuration } from '../configuration/configuration.js';
 import { Metrics } from './metrics.js';
 import { ServiceLogger } from './service-logger.js';
@@ -50,7 +51,8 @@ it('writes the thrown value of a LogEntry as a text with its stack and its cause
 });
 
 it('never writes synchronously, so that a stalled reader does not block the process', () => {
-  const flushSync = jest.spyOn(logger['output'], 'flushSync');
+  const output = logger['output'] as ReturnType<typeof pino.destination>;
+  const flushSync = jest.spyOn(output, 'flushSync');
   logger.fatal({ message: 'fatal' });
   expect(lines()).toHaveLength(1);
   expect(flushSync).not.toHaveBeenCalled();

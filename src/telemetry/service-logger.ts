@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { inspect } from 'node:util';
-import { Injectable, type LogLevel, type LoggerService } from '@nestjs/common';
+import { Inject, Injectable, type LogLevel, type LoggerService, Optional } from '@nestjs/common';
 import { pino } from 'pino';
 import { Configuration } from '../configuration/configuration.js';
 import { Metrics } from './metrics.js';
@@ -26,6 +26,17 @@ const PINO_LEVELS = {
   fatal: 'fatal',
 } as const satisfies Record<LogLevel, pino.Level>;
 
+/** Takes the lines of the log. */
+export interface LogOutput {
+  write(line: string): boolean;
+  flush(isFlushed: () => void): void;
+  destroy(): void;
+  on(event: 'drop', listener: () => void): unknown;
+  on(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown;
+}
+/** The token under which Nest finds a LogOutput. */
+export const LOG_OUTPUT = Symbol('LOG_OUTPUT');
+
 /** A line of the log. Fields that are undefined are left out. */
 export interface LogEntry {
   readonly message: string;
@@ -49,18 +60,13 @@ interface NestParameters {
  */
 @Injectable()
 export class ServiceLogger implements LoggerService {
-  private readonly output = pino.destination({
-    fd: 1,
-    sync: false,
-    minLength: 1, // with 0, flush() of the output would not wait
-    maxLength: MAX_WAITING_BYTES,
-  });
   private readonly pino: pino.Logger;
   private isReaderGone = false;
 
   constructor(
     { LOG_LEVEL }: Configuration,
     private readonly metrics: Metrics,
+    @Optional() @Inject(LOG_OUTPUT) private readonly output: LogOutput = openStandardOutput(),
   ) {
     const options: pino.LoggerOptions = {
       level: LOG_LEVEL.toLowerCase(),
@@ -71,7 +77,7 @@ export class ServiceLogger implements LoggerService {
     // A plain stream: if pino knew the output, it would flush it synchronously after each fatal line
     this.pino = pino(options, { write: (line) => this.writeLine(line) });
     this.output.on('drop', () => this.metrics.logLinesDropped.inc());
-    this.output.on('error', (error: NodeJS.ErrnoException) => {
+    this.output.on('error', (error) => {
       if (error.code === 'EPIPE') this.isReaderGone = true;
     });
     // Prepended, because pino's own listener would write the rest synchronously, and a stalled reader would block it for
@@ -137,6 +143,15 @@ export class ServiceLogger implements LoggerService {
     if (this.isReaderGone) this.metrics.logLinesDropped.inc();
     else this.output.write(line);
   }
+}
+
+function openStandardOutput(): LogOutput {
+  return pino.destination({
+    fd: 1,
+    sync: false,
+    minLength: 1, // with 0, flush() of the output would not wait
+    maxLength: MAX_WAITING_BYTES,
+  });
 }
 
 /** Splits off the context: the last parameter, if it is a text. */

@@ -1,7 +1,7 @@
-import { Global, Module } from '@nestjs/common';
+import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
 import { Metrics } from './metrics.js';
-import { ServiceLogger } from './service-logger.js';
+import { LOG_OUTPUT, type LogOutput, ServiceLogger } from './service-logger.js';
 import { Tracing, createTracing } from './tracing.js';
 
 @Global()
@@ -13,4 +13,9 @@ import { Tracing, createTracing } from './tracing.js';
   ],
   exports: [Metrics, ServiceLogger, Tracing],
 })
-export class TelemetryModule {}
+export class TelemetryModule {
+  /** @param logOutput takes the lines of the log; standard output if it is undefined */
+  static forRoot(logOutput?: LogOutput): DynamicModule {
+    return { module: TelemetryModule, providers: [{ provide: LOG_OUTPUT, useValue: logOutput }] };
+  }
+}

@@ -33,7 +33,7 @@ export function slowMonotonicClock(): void {
 }
 
 /** Timers of these lengths last so long instead, those that begin from now on. They keep no worker of Jest alive. */
-export function changeTimers(lengthsMs: readonly number[], insteadMs: number): void {
+function changeTimers(lengthsMs: readonly number[], insteadMs: number): void {
   const start = (work: () => void, ms = 0, ...rest: []): NodeJS.Timeout => {
     if (!lengthsMs.includes(ms)) return startTimer(work, ms, ...rest);
     return startTimer(work, insteadMs, ...rest).unref();
