@@ -1,4 +1,4 @@
-// Whatever happened to the database, a few seconds after the last commit the service answers exactly what a query says.
+// A few seconds after the last commit the service answers exactly what a query returns, whatever happened to the database.
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { AREAS } from '../../src/lookups/code-rows.js';
 import { queryAt } from '../support/database.js';
@@ -10,10 +10,10 @@ import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { until } from '../support/until.js';
 
 const { orderUpdate: UPDATE, communicationCodes: CODES } = PATHS;
-/** Everything is read at least once in this time. */
+/** The time in which the service reads everything at least once, also without a new stamp. */
 const TEN_MINUTES_MS = 10 * 60_000;
 const world = localWorld();
-/** What a test has to undo, whether it passes or not. */
+/** The functions that undo the effects of a test, also after a failure. */
 const ends: (() => Promise<unknown>)[] = [];
 
 const sql = (text: string): Promise<unknown> => world.database.query(text);
@@ -39,7 +39,7 @@ const OURS = `from pg_stat_activity where application_name = 'order-lookup-servi
 const endSessions = (): Promise<unknown> => sql(`select pg_terminate_backend(pid, 600000) ${OURS}`);
 
 const IN_FORCE = 'coalesce(valid_from <= now(), true) and coalesce(valid_until > now(), true)';
-/** What the operations have to answer now, by plain queries and the JSON of Node.js. */
+/** Returns the answers that the operations must give now, made by plain queries and the JSON of Node.js. */
 async function answersByQuery(): Promise<string[]> {
   const { query } = world.database;
   const communicationRecords = await query(
@@ -61,10 +61,10 @@ async function answersByQuery(): Promise<string[]> {
 }
 const answers = (): Promise<string[]> => Promise.all(ALL_PATHS.map(async (path) => (await world.get(path)).text));
 
-/** Waits until the service answers what a query says. */
+/** Waits until the service answers what a query returns. */
 async function expectServed(): Promise<void> {
   await until(async () => {
-    expect(await answers()).toEqual(await answersByQuery()); // says the difference where it never holds
+    expect(await answers()).toEqual(await answersByQuery()); // shows the difference if it is never equal
     return true;
   });
 }
@@ -72,7 +72,7 @@ async function expectServed(): Promise<void> {
 const expectStatus = (key: string, status: number): Promise<void> =>
   until(async () => (await world.get(UPDATE, { headers: { 'Api-Key': key } })).status === status);
 
-/** Beside the database of this file. */
+/** Runs SQL in the server's own database, not in that of this file. */
 const atServer = (text: string): Promise<unknown> =>
   queryAt(Object.assign(new URL(world.database.url), { pathname: '/postgres' }).href, text);
 
@@ -84,7 +84,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
-it('a copy without the last commits replaces the database: the lost content is not served', async () => {
+it('if a copy without the last commits replaces the database, the lost content is not served', async () => {
   const { name } = world.database;
   const keys = [await issueKey(world.database), await issueKey(world.database)] as const;
   const closed = async (...work: string[]): Promise<void> => {
@@ -103,7 +103,7 @@ it('a copy without the last commits replaces the database: the lost content is n
   await expectServed();
   await expectStatus(keys[0].key, 401);
   await closed(`alter database ${name} rename to ${name}_lost`, `alter database ${name}_copy rename to ${name}`);
-  await change('found', keys[1]); // only as many as were lost, so that every count is what it was
+  await change('found', keys[1]); // as many as were lost, so that all counts are as before
   await expectServed();
   await expectStatus(keys[0].key, 200);
   await expectStatus(keys[1].key, 401);
@@ -123,7 +123,7 @@ describe('an older dump is restored into the live database', () => {
       how: 'as pg_restore --disable-triggers does it',
       statements: `set session_replication_role = replica; ${restore}; reset session_replication_role`,
     },
-  ])('$how: it is served, and so is the next change', async ({ statements }) => {
+  ])('$how: the dump is served, and so is the next change', async ({ statements }) => {
     await sql(TABLES.map((table) => `create table older_${table} as select * from ${table}`).join('; '));
     ends.push(() => sql(TABLES.map((table) => `drop table older_${table}`).join('; ')));
     await sql(setCode('C1', 'Newer'));
@@ -137,7 +137,7 @@ describe('an older dump is restored into the live database', () => {
 });
 
 describe('triggers that are switched off', () => {
-  it('are a fault for the doctor, also after the next change and the next migration', async () => {
+  it('are reported by the doctor, also after the next change and the next migration', async () => {
     ends.push(() => sql(TRIGGERS_ON));
     await sql('alter table communication_code disable trigger record_update');
     await sql(setDescription('C3', 'Unseen'));
@@ -148,10 +148,10 @@ describe('triggers that are switched off', () => {
     );
     const { stdout } = await runLine('doctor', world.environmentWith({}));
     expect(stdout).toMatch(/^fault +triggers .*communication_code/m);
-    await expectServed(); // with the change that has a stamp, the one without came too
+    await expectServed(); // the stamp of one change brings the change without a stamp, too
   });
 
-  it('leave changes without a stamp, which are served when everything is read without a cause', async () => {
+  it('leave changes without a stamp, which are served when the service next reads everything', async () => {
     ends.push(() => sql(TRIGGERS_ON));
     await sql('alter table communication_code disable trigger record_update');
     await sql(setDescription('C3', 'Without a stamp'));
@@ -182,13 +182,13 @@ it.each([
     event: 'a TRUNCATE and a load in one transaction',
     statements: `begin; truncate communication_code; ${setCode('only', 'One')}; commit`,
   },
-])('$event: the next change is served all the same', async ({ event, statements }) => {
+])('$event: the next change is still served', async ({ event, statements }) => {
   await sql(statements);
   await sql(setCode('C1', `After ${event}`));
   await expectServed();
 });
 
-it('a migration changes content by DDL: it is served', async () => {
+it('content that a migration changes by DDL is served', async () => {
   await sql(
     `begin;
      alter table communication_code alter description type text using upper(description);
@@ -198,13 +198,13 @@ it('a migration changes content by DDL: it is served', async () => {
   await expectServed();
 });
 
-/** Functions that are called like those of PostgreSQL. */
+/** Functions with the names of PostgreSQL's own functions. */
 const FOREIGN = ['clock_timestamp', 'now', 'version', 'current_schema', 'current_database'].map(
   (name) => `function public.${name}()`,
 );
 
 it.each(['pg_temp', 'public, pg_catalog'])(
-  'other settings of the role, the path %s too: all the same',
+  'changes are served also with other settings of the role and the search_path %s',
   async (path) => {
     const SETTINGS = {
       DateStyle: 'German',

@@ -13,7 +13,7 @@ import { until } from '../support/until.js';
 const { orderUpdate: UPDATE } = PATHS;
 const world = localWorld();
 let proxy: Proxy;
-/** The last one reaches the database through the proxy. */
+/** Three replicas. The last one reaches the database through the proxy. */
 let services: LocalService[];
 let behind: LocalService;
 /** A session of another client. */
@@ -36,7 +36,7 @@ const sql = (text: string): Promise<unknown[]> => world.database.query(text);
 const insertValue = (value: string): string =>
   `insert into code_list_value (code_list, value) values ('orderType', '${value}')`;
 let number = 0;
-/** Commits a value that no answer had before. */
+/** Commits a value that no answer has contained before. */
 async function commitValue(before = ''): Promise<string> {
   const value = `Value ${++number}`;
   await sql(before + insertValue(value));
@@ -49,7 +49,7 @@ const statusOf = async (key: string): Promise<number> =>
 const reloads = (result: string): Promise<number> =>
   world.service.metric(`order_lookup_snapshot_reloads_total{topic="codes",result="${result}"}`);
 
-/** What happens while 50 mixed requests a second, whose answers are all checked, go to `service`. */
+/** Does the work while 50 mixed requests a second go to `service`. All answers are checked. */
 async function underTraffic({ url }: LocalService, work: () => Promise<unknown>): Promise<void> {
   const traffic = new Traffic(() => url, world.credentials, { perSecond: 50 });
   try {
@@ -60,7 +60,7 @@ async function underTraffic({ url }: LocalService, work: () => Promise<unknown>)
   }
 }
 
-it('a reading waits for the locks of its tables, and sees no truncated one as empty', async () => {
+it('the service waits for locks of the tables, so that it does not serve a table as empty that is being replaced', async () => {
   await holder.query(`begin; truncate communication_code; insert into communication_code values ('T', 'loaded', 'D')`);
   const service = await world.start();
   await until(async () => (await world.database.countWaiting('communication_code')) > 0);
@@ -76,30 +76,30 @@ describe('a committed change', () => {
     for (let change = 0; change <= 3; change++) {
       const value = await commitValue();
       await Promise.all(services.map((service) => until(() => serves(service, value))));
-      if (change === 0) before = await reloads('loaded'); // with what an earlier test has changed
+      if (change === 0) before = await reloads('loaded'); // the first change also brings those of an earlier test
     }
     expect(await reloads('loaded')).toBe(before + 3);
   });
 
-  // In equal bytes with equal entity tags, by eight readers of three replicas
-  it('is seen wholly or not at all while a writer flips every code', async () => {
+  // Eight readers of three replicas compare bytes and entity tags
+  it('is served whole or not at all, while a writer flips every code', async () => {
     const found = await flipCodes(world.database, services, world.credentials, { wanted: 500 });
     expect(found.faults).toEqual([]);
   });
 
-  it('is not served before it is committed, nor when it fails', async () => {
+  it('is not served before its commit, and never if its transaction fails', async () => {
     await holder.query(`begin; ${insertValue('Open')}; savepoint s`);
-    const { key } = await issueKey(world.database); // who changes codes too would wait
+    const { key } = await issueKey(world.database); // a key, because another change of codes would wait
     await until(async () => (await statusOf(key)) === 200);
     expect(await serves(world.service, 'Open')).toBe(false);
     await expect(holder.query('select 1 / 0')).rejects.toThrow('division by zero');
-    await holder.query('commit'); // of a failed transaction: rolls back
+    await holder.query('commit'); // the transaction has failed, so this rolls back
     const value = await commitValue();
     await until(() => serves(world.service, value));
     expect(await serves(world.service, 'Open')).toBe(false);
   });
 
-  it('that leaves an area without a property never replaces the former one, and the log says why', async () => {
+  it('that leaves an area without a property is never served, and the log says why', async () => {
     const value = await commitValue();
     await until(() => serves(world.service, value));
     const former = (await world.get(UPDATE)).text;
@@ -119,7 +119,7 @@ describe('a committed change', () => {
   });
 });
 
-// How soon, and while 100,000 codes are read, is measured by `npm run faults -- sizes`
+// `npm run faults -- sizes` measures how soon, also while 100,000 codes are read
 it('a revoked key is refused while other sessions hold locks on the tables of uses and of codes', async () => {
   await holder.query('begin; lock table api_key_use in access exclusive mode');
   const { key } = await issueKey(world.database, { client: 'revoked' });
@@ -127,21 +127,21 @@ it('a revoked key is refused while other sessions hold locks on the tables of us
   const waiting = `select from pg_stat_activity
     where wait_event_type = 'Lock' and query like '%note_key_use%' and datname = current_database()`;
   await until(async () => {
-    // A use is noted once a minute for each key, and waits for a second
+    // Each key's use is noted once a minute, and the statement waits for a second
     const another = await issueKey(world.database);
     await until(async () => (await statusOf(another.key)) === 200);
     return (await sql(waiting)).length > 0;
   });
   await holder.query('lock table communication_code in access exclusive mode');
-  const value = await commitValue(); // so that the codes are read, which has to wait
+  const value = await commitValue(); // makes the service read the codes, which has to wait
   await sql(`update api_key set revoked_at = now() where client = 'revoked'`);
   await until(async () => (await statusOf(key)) === 401);
   expect(await serves(world.service, value)).toBe(false);
-  expect(await world.service.metric('order_lookup_database_up')).toBe(1); // it answers, and cannot be read
+  expect(await world.service.metric('order_lookup_database_up')).toBe(1); // the database answers, although the codes cannot be read
 });
 
-describe('the database', () => {
-  it('or the issuer away at the start: the port is open, not ready, 503 until both have answered once', async () => {
+describe('an outage of the database', () => {
+  it('or the issuer at the start leaves the port open, not ready and with 503, until both have answered once', async () => {
     proxy.mode = 'refuse';
     world.issuer.fault = 'down';
     const service = await world.start({ DATABASE_URL: proxy.url });
@@ -167,7 +167,7 @@ describe('the database', () => {
     await service.kill();
   });
 
-  it('whose connections the network swallows during a reading: no request fails, and it is fresh on return', () =>
+  it('by a network that swallows packets during a reading fails no request, and afterwards changes are served', () =>
     underTraffic(behind, async () => {
       await holder.query('begin; lock table communication_code in access exclusive mode');
       const value = await commitValue();
@@ -176,12 +176,12 @@ describe('the database', () => {
       await holder.query('rollback');
       await until(async () => (await behind.metric('order_lookup_database_up')) === 0);
       expect(await behind.readiness()).toMatchObject({ status: 200 });
-      await until(() => serves(world.service, value)); // the answers to the other one are lost
+      await until(() => serves(world.service, value)); // PostgreSQL's answers to the other replica are lost
       proxy.mode = 'pass';
       await until(() => serves(behind, value));
     }));
 
-  it('that ends all our sessions again and again is connected to again, with three sessions at most', () =>
+  it('that ends all our sessions repeatedly leads to new sessions, at most three for each replica', () =>
     underTraffic(world.service, async () => {
       const ours = `from pg_stat_activity
         where application_name = 'order-lookup-services' and datname = current_database()`;
@@ -192,7 +192,7 @@ describe('the database', () => {
         await until(() => serves(world.service, value));
         const stay = `select ${ours} and pid = any ('{${pids.join()}}')`;
         await until(async () => (await sql(stay)).length === 0);
-        expect((await sql(`select ${ours}`)).length).toBeLessThanOrEqual(9); // of three replicas
+        expect((await sql(`select ${ours}`)).length).toBeLessThanOrEqual(9); // three for each of three replicas
       }
     }));
 });

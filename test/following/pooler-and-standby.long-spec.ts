@@ -18,8 +18,8 @@ const hasPooler = spawnSync('pgbouncer', ['--version']).status === 0;
 if (!hasPooler) process.stderr.write('SKIPPED: the test behind a transaction pooler needs pgbouncer.\n');
 
 /**
- * Debian's PgBouncer, which gives its clients one session of the server, for one transaction at a time. All of them
- * become the user of the address.
+ * Starts Debian's PgBouncer. Its clients share one session of the server, for one transaction at a time. All clients
+ * become the user in the address.
  */
 async function startPooler(url: string) {
   const { hostname, port, pathname, username } = new URL(url);
@@ -39,7 +39,7 @@ default_pool_size = 1
 `,
   );
   chmodSync(folder, 0o755);
-  const asUser = userInfo().uid === 0 ? ['-u', 'nobody'] : []; // it refuses to run as root
+  const asUser = userInfo().uid === 0 ? ['-u', 'nobody'] : []; // PgBouncer refuses to run as root
   const { child, ended } = begin(['pgbouncer', '-q', ...asUser, file], folder, {});
   const pooled = Object.assign(new URL(url), { port: String(listenPort) }).href;
   await until(async () => (await queryAt(pooled, 'select')).length === 1);
@@ -51,7 +51,7 @@ default_pool_size = 1
   return { url: pooled, stop };
 }
 
-/** Two replicas at this address serve ten changes of the primary, one after the other. */
+/** Asserts that two replicas at this address serve ten changes of the primary, one after the other. */
 async function expectServed(url: string, each = async (): Promise<void> => {}): Promise<void> {
   const replicas = await Promise.all([1, 2].map(() => world.replica({ DATABASE_URL: url })));
   for (let change = 0; change < 10; change++) {
@@ -67,7 +67,7 @@ async function expectServed(url: string, each = async (): Promise<void> => {}): 
   }
 }
 
-/** A base backup of the server, with which another one starts as its hot standby. */
+/** Makes a base backup, with which another server starts as a hot standby. */
 async function backUp(primary: PostgresServer, data: string): Promise<void> {
   const { rows } = await withSession(primary.url, async (client) => {
     await client.query(`select pg_backup_start('standby', true)`);
@@ -84,7 +84,7 @@ async function backUp(primary: PostgresServer, data: string): Promise<void> {
   }
 }
 
-it('on a hot standby the changes of its primary are served', async () => {
+it('replicas on a hot standby serve the changes of its primary', async () => {
   const standby = await startPostgres((data) => backUp(world.postgres, data));
   const url = new URL(world.database.urlOf('order_lookup_service'));
   await expectServed(Object.assign(url, { port: new URL(standby.url).port }).href);
@@ -92,7 +92,7 @@ it('on a hot standby the changes of its primary are served', async () => {
 });
 
 (hasPooler ? it : it.skip)(
-  'behind PgBouncer changes are served, and no setting is left for the next client of a session',
+  'replicas behind PgBouncer serve changes, and leave no setting to the next client of a session',
   async () => {
     const pooler = await startPooler(world.database.urlOf('order_lookup_service'));
     await expectServed(pooler.url, async () =>

@@ -1,4 +1,4 @@
-// One rule for each connection, and Node.js's own limits: what clients do that send too much, or never finish.
+// Clients that send too much, or never finish a request: our limit of waiting requests, and the limits of Node.js.
 import { randomInt, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type Socket, connect } from 'node:net';
@@ -10,7 +10,7 @@ import { expectProblem } from '../support/problem.js';
 import { type Exchange, type Reply, exchange } from '../support/exchange.js';
 import { Reader, requestTo } from '../support/reader.js';
 
-/** The largest page that is open to everybody, with which a client that does not read it fills its connection. */
+/** A request for the largest open page. If the client does not read it, its connection is soon full. */
 const PAGE = requestTo('/docs/swagger-ui-bundle.js', {});
 /** A request whose header does not end. */
 const NEVER = `GET ${PATHS.orderUpdate} HTTP/1.1\r\nHost: x\r\n`;
@@ -27,7 +27,7 @@ afterEach(() => clients.close());
 
 const statusesOf = (responses: readonly Reply[]): number[] => responses.map(({ status }) => status);
 
-it('a client that resets its connection in the middle of an answer leaves no error in the log', async () => {
+it('a client that resets its connection during an answer causes no error in the log', async () => {
   const { port } = world.service;
   const [client] = (await clients.open({ count: 1, port, bytes: PAGE })) as [Socket];
   await once(client.resume(), 'data');
@@ -37,7 +37,7 @@ it('a client that resets its connection in the middle of an answer leaves no err
 });
 
 describe('a connection', () => {
-  it('on which too many requests wait is closed and counted once, and others are answered', async () => {
+  it('with too many waiting requests is closed and counted once, and other connections get answers', async () => {
     const { service } = world;
     const caller = await Reader.to(service.url);
     const refused = await service.metric(REFUSED);
@@ -55,7 +55,7 @@ describe('a connection', () => {
   it.each([
     { count: 32, isClosed: false },
     { count: 33, isClosed: true },
-  ])('on which $count requests wait is closed: $isClosed', async ({ count, isClosed }) => {
+  ])('with $count waiting requests is closed: $isClosed', async ({ count, isClosed }) => {
     const packet = requestTo('/nothing', {}).repeat(count);
     const { responses, closed } = await exchange(world.service.port, packet, { answers: count });
     expect(closed).toBe(isClosed);
@@ -101,7 +101,7 @@ describe('25 connections with 30 pipelined requests each', () => {
   });
 });
 
-describe('an error of the parser', () => {
+describe('after garbage the connection is closed, if the garbage comes', () => {
   const CHUNKED = { 'Transfer-Encoding': 'chunked' };
   const BAD_CHUNK = 'zz\r\n';
 
@@ -117,12 +117,12 @@ describe('an error of the parser', () => {
       statuses: [405],
     },
     {
-      name: 'in the body of a request to nothing',
+      name: 'in the body of a request to an unknown path',
       pieces: () => [requestTo('/nothing', CHUNKED), BAD_CHUNK],
       statuses: [404],
     },
-    { name: 'behind a request that has its answer', pieces: () => [good, 'garbage\r\n\r\n'], statuses: [200, 400] },
-  ])('$name: $statuses, and the connection is closed', async ({ pieces, statuses }) => {
+    { name: 'after a request that has its answer', pieces: () => [good, 'garbage\r\n\r\n'], statuses: [200, 400] },
+  ])('$name: the answers are $statuses', async ({ pieces, statuses }) => {
     const { responses, closed } = await exchange(world.service.port, pieces(), { pauseMs: 200 });
     expect({ statuses: statusesOf(responses), closed }).toEqual({ statuses, closed: true });
   });
@@ -130,28 +130,31 @@ describe('an error of the parser', () => {
   it.each([
     { name: 'Expect', lines: 'Host: x\r\nExpect: x', status: 417 },
     { name: 'a missing Host', lines: 'A: b', status: 400 },
-  ])('behind what Node.js itself answers because of $name adds no answer', async ({ lines, status }) => {
-    const client = connect(world.service.port, '127.0.0.1').setEncoding('latin1');
-    const bytes = `GET ${PATHS.orderUpdate} HTTP/1.1\r\n${lines}\r\nTransfer-Encoding: chunked\r\n\r\n`;
-    client.on('error', () => undefined).once('data', () => client.write(BAD_CHUNK));
-    client.write(bytes);
-    let received = '';
-    client.on('data', (text: string) => {
-      received += text;
-    });
-    await once(client, 'close');
-    expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`]);
-  });
+  ])(
+    'after a request that Node.js itself answers because of $name: there is no second answer',
+    async ({ lines, status }) => {
+      const client = connect(world.service.port, '127.0.0.1').setEncoding('latin1');
+      const bytes = `GET ${PATHS.orderUpdate} HTTP/1.1\r\n${lines}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+      client.on('error', () => undefined).once('data', () => client.write(BAD_CHUNK));
+      client.write(bytes);
+      let received = '';
+      client.on('data', (text: string) => {
+        received += text;
+      });
+      await once(client, 'close');
+      expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`]);
+    },
+  );
 });
 
 describe('connections that never finish a request', () => {
-  /** Five minutes of bytes. */
+  /** A request that takes five minutes with one byte in three seconds. */
   const slowly = Array.from(`GET ${PATHS.orderUpdate}?${'x'.repeat(100)}`);
   const cases: { what: string; pieces: string | string[]; pauseMs?: number }[] = [
-    { what: 'whose header has no end', pieces: NEVER },
-    { what: 'of which a byte comes every three seconds', pieces: slowly, pauseMs: 3_000 },
+    { what: 'whose header never ends', pieces: NEVER },
+    { what: 'that sends one byte every three seconds', pieces: slowly, pauseMs: 3_000 },
   ];
-  /** They are closed after Node.js's limit of time, while the other tests run. */
+  /** Node.js closes these connections after its time limit, while the other tests run. */
   let silent: Promise<Exchange>;
   let begun: Promise<Exchange>[];
   let withoutBody: Promise<Exchange>;
@@ -162,11 +165,11 @@ describe('connections that never finish a request', () => {
     withoutBody = exchange(port, requestTo(PATHS.orderUpdate, { ...world.headers, 'Content-Length': '100' }));
   });
 
-  it('are closed without an answer where no request has begun', async () => {
+  it('are closed without an answer if no request has begun', async () => {
     expect(await silent).toEqual({ closed: true, responses: [] });
   });
 
-  it('are closed behind the answer where the ignored body does not come', async () => {
+  it('are closed after the answer if the ignored body does not come', async () => {
     const { responses, closed } = await withoutBody;
     expect({ statuses: statusesOf(responses), closed }).toEqual({ statuses: [200], closed: true });
   });

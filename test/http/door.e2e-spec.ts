@@ -1,5 +1,5 @@
-// What of HTTP is taken, and what is not. Every reply that leaves the process has the same form, and is counted and
-// logged under its id, whichever part of the program found out about it.
+// HTTP that the service accepts, and HTTP that it refuses. Every answer has the same form, and is counted and logged under
+// its id, no matter which part of the program makes it.
 import { randomUUID } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -18,17 +18,17 @@ const world = localWorld({
   environment: { LOG_LEVEL: 'debug', BASE_PATH: BASE, CORS_ORIGINS: ORIGIN },
 });
 
-/** Whatever came before, the same process answers a good request. */
+// After each test the same process still answers a good request
 afterEach(async () => {
   expect((await world.get(PATH)).status).toBe(200);
 });
 
-/** A request with more lines of the header, each with its end. */
+/** Returns a request with more lines of the header. Each line contains its line end. */
 const request = (line: string, more = ''): string => `${line} HTTP/1.1\r\nHost: x\r\nOrigin: ${ORIGIN}\r\n${more}\r\n`;
 const credentials = (): string => `Api-Key: ${world.key.key}\r\nAuthorization: Bearer ${world.token}\r\n`;
 const good = (line = `GET ${PATH}`, more = ''): string => request(line, credentials() + more);
 
-/** Sends bytes in one packet. Each answer has to be counted once and logged under its id. */
+/** Sends bytes in one packet, and asserts that each answer is counted once and logged under its id. */
 async function send(bytes: string, answers = Infinity): Promise<Exchange> {
   const { service } = world;
   const counted = await service.metric('order_lookup_http_requests_total');
@@ -51,8 +51,8 @@ function expectProblemOf(reply: Reply | undefined, slug: ProblemSlug) {
 }
 
 /**
- * These bytes get one answer at most, and their connection is closed; what is behind them never runs. It is 200 where
- * the answer left before the fault came.
+ * Asserts that these bytes get one answer at most, that the connection is closed, and that a request after them never
+ * runs. The answer is 200 if it was sent before the fault came.
  */
 async function expectEnd(bytes: string): Promise<void> {
   const { service } = world;
@@ -66,7 +66,7 @@ async function expectEnd(bytes: string): Promise<void> {
   expect(service.lines.filter(({ requestId }) => requestId === id)).toEqual([]);
 }
 
-/** These bytes get one answer, a problem document, and the connection is closed: what is behind them never runs. */
+/** Asserts that these bytes get one problem document, and that the connection is closed before a further request runs. */
 async function expectRefusal(bytes: string, slug: ProblemSlug = 'malformed-request') {
   const found = await send(bytes.length > 30_000 ? bytes : bytes + good());
   expect(statusesOf(found)).toHaveLength(1);
@@ -75,9 +75,9 @@ async function expectRefusal(bytes: string, slug: ProblemSlug = 'malformed-reque
   return expectProblemOf(reply, slug);
 }
 
-describe('what is no request is answered 400, and the connection closed', () => {
+describe('a malformed request gets 400, and its connection is closed', () => {
   const isOldParser = process.versions['llhttp']?.startsWith('8.') ?? false;
-  /** What the parser of Node.js 20.19.0 takes, as RFC 9112 section 2.2 has it for the line feed; later ones do not. */
+  /** Faults that the parser of Node.js 20.19.0 accepts, such as a bare line feed (RFC 9112 section 2.2). */
   const exceptOldParser = (...faults: string[]): string[] => (isOldParser ? [] : faults);
 
   it.each([
@@ -111,7 +111,7 @@ describe('the limit of 16 KiB of target and headers together', () => {
     { name: 'a target of 9,000 bytes', bytes: () => good(`GET ${PATH}?${'x'.repeat(9_000)}`) },
     { name: 'a header of 14,000 bytes', bytes: () => good(undefined, line(14_000)) },
     { name: '1,000 lines', bytes: () => good(undefined, line(1).repeat(1_000)) },
-  ])('lets pass $name', async ({ bytes }) => {
+  ])('accepts $name', async ({ bytes }) => {
     expect(statusesOf(await send(bytes(), 1))).toEqual([200]);
   });
 });
@@ -121,18 +121,18 @@ describe('a body', () => {
   const length = 'Content-Length: 5\r\n';
   it.each([
     { name: 'with a length', lines: length, body: 'hello' },
-    { name: 'of no length', lines: 'Content-Length: 0\r\n', body: '' },
+    { name: 'of length 0', lines: 'Content-Length: 0\r\n', body: '' },
     { name: 'in chunks', lines: chunked, body: '5\r\nhello\r\n0\r\n\r\n' },
     { name: 'in chunks with a trailer', lines: chunked, body: '5;a=b\r\nhello\r\n0\r\nA: b\r\n\r\n' },
-    { name: 'of framing only', lines: chunked, body: '0\r\n\r\n' },
+    { name: 'of an empty chunk only', lines: chunked, body: '0\r\n\r\n' },
     { name: 'that looks like a request', lines: 'Content-Length: 27\r\n', body: 'GET / HTTP/1.1\r\nHost: x\r\n\r\n' },
-    { name: 'that the client asks about', lines: `Expect: 100-continue\r\n${length}`, body: 'hello' },
+    { name: 'with Expect: 100-continue', lines: `Expect: 100-continue\r\n${length}`, body: 'hello' },
   ])('$name is ignored, and the connection stays usable', async ({ lines, body }) => {
     const found = await send(good(undefined, lines) + body + good(), 2);
     expect([statusesOf(found), found.closed]).toEqual([[200, 200], false]);
   });
 
-  it('that comes behind its answer is ignored as well', async () => {
+  it('that comes after its answer is ignored, too', async () => {
     const reader = await Reader.to(world.service.url);
     expect((await reader.ask(good(undefined, length))).status).toBe(200);
     expect((await reader.ask(`hello${good()}`)).status).toBe(200);
@@ -155,14 +155,14 @@ describe('a body whose framing is faulty', () => {
     'Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked',
     'Transfer-Encoding: chunked\r\nContent-Length: 5',
     'Content-Length: 5\r\nTransfer-Encoding: chunked',
-  ])('%j: 400 or a cut connection, and nothing behind it ever runs', (lines) =>
+  ])('%j gets 400 or a cut connection, and no later request runs', (lines) =>
     expectEnd(good(undefined, `${lines}\r\n`) + '0\r\n\r\n'),
   );
 
   it.each([
     ...['zz', '-1', '+5\r\nhello', '10000000000000000\r\nx', '0x5\r\nhello', '5\r\nhelloX0'],
     ...['3\r\nhello', '5\nhello'],
-  ])('a chunk of %j: a cut connection, and nothing behind it ever runs', (chunk) =>
+  ])('with the chunk %j cuts the connection, and no later request runs', (chunk) =>
     expectEnd(good(undefined, 'Transfer-Encoding: chunked\r\n') + `${chunk}\r\n0\r\n`),
   );
 });
@@ -196,7 +196,7 @@ describe('a problem document is the answer to', () => {
   });
 });
 
-describe('what RFC 9112 allows', () => {
+describe('the service accepts, as RFC 9112 allows,', () => {
   const webSocket = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
   it.each<{ name: string; bytes: () => string; status: number }>([
     {
@@ -220,7 +220,7 @@ describe('what RFC 9112 allows', () => {
     expect(found.responses[0]?.headers.get('access-control-allow-origin')).toBe(ORIGIN);
   });
 
-  it('gives a preflight methods and headers, and another origin no permission', async () => {
+  it('a preflight, which gets methods and headers for an allowed origin, and nothing for another', async () => {
     const preflight = request(`OPTIONS ${PATH}`, 'Access-Control-Request-Method: GET\r\n');
     const { headers } = (await send(preflight, 1)).responses[0] as Reply;
     expect(headers.get('access-control-allow-methods')).toBe('GET, HEAD, OPTIONS');
@@ -233,17 +233,17 @@ describe('what RFC 9112 allows', () => {
   });
 });
 
-describe('an answer that closes its connection', () => {
+describe('the last answer of a connection', () => {
   it.each<{ name: string; status: number; bytes: () => string }>([
-    { name: 'close', status: 200, bytes: () => good(undefined, 'Connection: close\r\n') },
-    { name: '1.0', status: 200, bytes: () => `GET ${PATH} HTTP/1.0\r\n${credentials()}\r\n` },
-  ])('is the last one: $name, $status', async ({ status, bytes }) => {
+    { name: 'Connection: close', status: 200, bytes: () => good(undefined, 'Connection: close\r\n') },
+    { name: 'HTTP/1.0', status: 200, bytes: () => `GET ${PATH} HTTP/1.0\r\n${credentials()}\r\n` },
+  ])('is $status to $name, and no later request runs', async ({ status, bytes }) => {
     const found = await exchange(world.service.port, good() + bytes() + good().repeat(2));
     expect([statusesOf(found), found.closed]).toEqual([[200, status], true]);
     expect(found.responses.at(-1)?.headers.get('connection')).toBe('close');
   });
 
-  it('is none to CONNECT, which Node.js closes', async () => {
+  it('is missing after CONNECT, because Node.js closes the connection', async () => {
     const found = await send(request('CONNECT x:1'));
     expect([statusesOf(found), found.closed]).toEqual([[], true]);
   });
@@ -266,7 +266,7 @@ describe('a credential header', () => {
       lines: () => `${credentials()}authorization: Basic x\r\n`,
       field: 'Authorization',
     },
-  ])('is sent once: $name', async ({ lines, field }) => {
+  ])('must come once, so the service refuses $name', async ({ lines, field }) => {
     const { responses } = await send(request(`GET ${PATH}`, lines()), 1);
     const { issues } = expectProblemOf(responses[0], 'malformed-request');
     const description = `${field} was sent more than once, or contains a comma: send it once, without one.`;
@@ -276,7 +276,7 @@ describe('a credential header', () => {
 
 describe('probes', () => {
   it.each('//|/.|/..|/./|;|%2f|%2e|/%2e%2e|%00|?x|/../supported-values|%20|.json'.split('|').map((suffix) => [suffix]))(
-    'never get data without credentials: the address followed by %s',
+    'get no data without credentials from the address followed by %s',
     async (suffix) => {
       const lines = `X-Forwarded-For: 127.0.0.1\r\nX-Original-URL: ${PATH}\r\nX-HTTP-Method-Override: GET\r\n`;
       const [status] = statusesOf(await send(request(`GET ${PATH}${suffix}`, lines), 1));
@@ -285,11 +285,11 @@ describe('probes', () => {
   );
 
   it.each([`/${PATH}`, `/.${PATH}`, `/docs/..${PATH}`, PATH.replace('o', '%6f'), `${PATH}\\`])(
-    'find nothing at %s, with credentials neither',
+    'find nothing at %s, neither with credentials nor without',
     async (path) => expect(statusesOf(await send(good(`GET ${path}`), 1))).toEqual([404]),
   );
 
-  it('learn nothing about what is inside', async () => {
+  it('learn nothing about the software of the service', async () => {
     const { responses } = await send(good(), 1);
     const names = [...(responses[0]?.headers.keys() ?? [])].filter((name) => !/^access/.test(name));
     const ofContent = ['cache-control', 'content-length', 'content-type', 'etag', 'vary'];
@@ -319,7 +319,7 @@ it('X-Request-Id is used if it is a UUID, with or without dashes', async () => {
 });
 
 describe('without HOST', () => {
-  it('the service listens on every address of both families, and the log has IPv4 as it is', async () => {
+  it('the service listens on every address of IPv4 and IPv6, and logs IPv4 addresses in their usual form', async () => {
     const service = await world.replica({ HOST: '' });
     const hasIPv6 = Object.values(networkInterfaces())
       .flat()
@@ -334,7 +334,7 @@ describe('without HOST', () => {
   });
 });
 
-describe('the address in the line of a request', () => {
+describe("the client's address in the log line of a request", () => {
   let behindTwo: LocalService;
   beforeAll(async () => {
     behindTwo = await world.replica({ TRUSTED_PROXY_HOPS: '2' });
@@ -348,7 +348,7 @@ describe('the address in the line of a request', () => {
     return line['address'];
   }
 
-  it('is that of the peer without proxies, whatever is forwarded', async () => {
+  it("is the peer's if there are no proxies, also with X-Forwarded-For", async () => {
     expect(await addressFor(world.service, '192.0.2.1')).toBe('127.0.0.1');
   });
 
@@ -362,7 +362,7 @@ describe('the address in the line of a request', () => {
     { forwarded: '::ffff:192.0.2.7, 198.51.100.7', address: '192.0.2.7' },
     { forwarded: 'a secret, 198.51.100.7', address: '127.0.0.1' },
     { forwarded: 'a secret', address: '127.0.0.1' },
-  ])('behind two proxies and with $forwarded is $address', async ({ forwarded, address }) => {
+  ])('is $address behind two proxies with $forwarded', async ({ forwarded, address }) => {
     expect(await addressFor(behindTwo, forwarded)).toBe(address);
   });
 });

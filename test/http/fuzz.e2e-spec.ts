@@ -1,5 +1,5 @@
-// Requests between right and wrong, by a grammar: most parts are good, each may be spoiled, and several requests may
-// stand in one packet.
+// Sends requests that a grammar makes. Most of their parts are good, each part may be faulty, and a packet may contain
+// several requests.
 import { expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { localWorld } from '../support/local-world.js';
@@ -12,7 +12,7 @@ const world = localWorld({
   environment: { BASE_PATH: BASE, CORS_ORIGINS: 'https://portal.example.com' },
 });
 
-/** One of the words, half of the time the first. */
+/** Returns one of the words. In half of the cases it is the first. */
 const oneOf = (first: string, ...others: string[]): fc.Arbitrary<string> =>
   fc.oneof(fc.constant(first), fc.constantFrom(...others));
 const ORIGINS = 'http://x https://[::1]:443 http://[::1 http:// ftp://x'.split(' ');
@@ -26,7 +26,7 @@ const LINES = [
   ...['If-None-Match: *', 'X-Request-Id: \x80', 'Origin: null', 'nonsense'],
   `A: ${'x'.repeat(9_000)}`,
 ];
-/** The parser of Node.js 20.19.0 would take `Host : x`, and Node.js itself answers that the Host is missing. */
+/** A faulty header. The parser of Node.js 20.19.0 accepts `Host : x`, so it gets another line. */
 const FAULTY_LINE = process.versions['llhttp']?.startsWith('8.') ? 'Host: x\r\nA/B: c\r\n' : 'Host : x\r\n';
 const text = fc.string({ maxLength: 30, unit: 'binary' });
 const request = fc
@@ -56,14 +56,14 @@ const request = fc
   });
 const credentials = (): string => `Api-Key: ${world.key.key}\r\nAuthorization: Bearer ${world.token}\r\n`;
 
-/** Sends requests in one packet, and one behind them that closes the connection. */
+/** Sends requests in one packet, and after them a request that closes the connection. */
 async function expectGoodAnswers(requests: readonly string[]): Promise<void> {
   const last = `GET ${BASE}${PATHS.orderUpdate} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
   const bytes = Buffer.from(requests.join('') + last, 'latin1');
   const { responses, closed } = await exchange(world.service.port, [bytes]);
   const connections = responses.map(({ headers }) => headers.get('connection'));
   expect(closed).toBe(true);
-  expect([-1, responses.length - 1]).toContain(connections.indexOf('close')); // nothing follows it
+  expect([-1, responses.length - 1]).toContain(connections.indexOf('close')); // no answer follows the one that closes
   for (const { status, headers, text: body } of responses) {
     expect(headers.get('x-request-id')).toMatch(/^[\da-f-]{36}$/);
     expect(status).toBeLessThan(500);
@@ -73,11 +73,11 @@ async function expectGoodAnswers(requests: readonly string[]): Promise<void> {
   }
 }
 
-it('whatever a grammar of requests makes is answered well', async () => {
+it('each request of a grammar gets a good answer, or a problem document and a closed connection', async () => {
   const packet = fc.array(request, { minLength: 1, maxLength: 6 });
   const packets = fc.array(packet, { minLength: 16, maxLength: 16 });
   await fc.assert(
     fc.asyncProperty(packets, (all) => Promise.all(all.map(expectGoodAnswers)).then(() => true)),
-    { numRuns: 100, seed: 20_251 }, // the same requests in each run, so that one that fails was failed by a change
+    { numRuns: 100, seed: 20_251 }, // the same requests in each run, so that only a change of the code can make one fail
   );
 });

@@ -1,5 +1,5 @@
-// The memory that clients take which do not read, or send garbage. The service has a process of its own here, so that
-// nothing else takes memory. `npm run faults -- strangers` and `-- callers` run the whole attacks, with their figures.
+// Measures the memory that clients cost if they do not read, or send garbage. The service runs in its own process, so that
+// nothing else takes memory. `npm run faults -- strangers` and `-- callers` run the whole attacks, with figures.
 import { once } from 'node:events';
 import { afterEach, expect, it } from '@jest/globals';
 import { StalledClients } from '../support/stalled-clients.js';
@@ -10,7 +10,7 @@ import { Reader, requestTo } from '../support/reader.js';
 import { processWorld } from '../support/test-world.js';
 import { until } from '../support/until.js';
 
-/** The largest page that is open to everybody: 1.4 MB. */
+/** The largest page that is open to everybody, of 1.4 MB. */
 const PAGE = '/docs/swagger-ui-bundle.js';
 const REQUEST = requestTo(PAGE, {});
 const MEBIBYTE = 1024 ** 2;
@@ -19,30 +19,30 @@ const world = processWorld();
 const clients = new StalledClients();
 afterEach(() => clients.close());
 
-/** Returns a function that says by how many MiB the memory of the service has grown since this call. */
+/** Returns a function that returns by how many MiB the memory of the service has grown since now. */
 function growth(): () => number {
   const { pid } = world.service;
   const before = residentMebibytes(pid);
   return () => residentMebibytes(pid) - before;
 }
 
-it('answers that nobody reads cost no copy each', async () => {
+it('answers that nobody reads share one copy', async () => {
   const { port } = world.service;
   await world.get(PAGE);
   const grown = growth();
   const opened = await clients.open({ count: 20, port, bytes: REQUEST.repeat(20) });
-  await Promise.all(opened.map((client) => once(client, 'readable'))); // all of its requests have run
-  expect(grown()).toBeLessThan(70); // the kernel holds some of the answers: copies of the others would be 300 MiB
+  await Promise.all(opened.map((client) => once(client, 'readable'))); // by then all requests of the client have run
+  expect(grown()).toBeLessThan(70); // the kernel stores some answers; copies of the others would be 300 MiB
 });
 
-it('a connection on which 2,000 requests wait takes little memory, and is closed', async () => {
+it('a connection with 2,000 waiting requests takes little memory, and is closed', async () => {
   const grown = growth();
   const { closed } = await exchange(world.service.port, REQUEST.repeat(2_000));
   expect(closed).toBe(true);
   expect(grown()).toBeLessThan(128);
 });
 
-it('a connection that sends garbage behind requests whose answers it does not read takes no memory', async () => {
+it('a connection that sends garbage after requests, and does not read their answers, takes no memory', async () => {
   const { port } = world.service;
   const grown = growth();
   const bytes = `${REQUEST.repeat(10)}garbage\r\n\r\n`;
@@ -53,7 +53,7 @@ it('a connection that sends garbage behind requests whose answers it does not re
   expect(grown()).toBeLessThan(64);
 });
 
-it('callers that do not read share one copy of the answer to a filter, also while others ask for other filters', async () => {
+it('callers that do not read share one copy of the answer to a filter, also while others use other filters', async () => {
   const { service, database, headers } = world;
   await database.query(
     `insert into communication_code (code_type, code, description)
@@ -73,5 +73,5 @@ it('callers that do not read share one copy of the answer to a filter, also whil
     for (const other of others) await reader.ask(other);
     reader.close();
   }
-  expect(grown()).toBeLessThan(80); // a copy for each of them would be 160 MiB
+  expect(grown()).toBeLessThan(80); // a copy for each caller would be 160 MiB
 });

@@ -1,5 +1,5 @@
-// AppModule in a testing module, with a module as Nest's manual has it: what Nest and Express offer works, and whatever
-// is thrown becomes a problem document.
+// AppModule in a testing module, with a module in the form of Nest's manual. The means of Nest and Express work, and every
+// exception becomes a problem document.
 import 'reflect-metadata';
 import { EventEmitter, once } from 'node:events';
 import { PassThrough, Readable } from 'node:stream';
@@ -40,9 +40,9 @@ class Wrapped implements nest.NestInterceptor {
   }
 }
 
-/** Tells when `GET /notes/slow` begins, and is told when it may end. */
+/** Emits an event when `GET /notes/slow` begins. The test emits another when the request may end. */
 const slow = new EventEmitter();
-/** Calls of `POST /notes/counted`. */
+/** The number of calls of `POST /notes/counted` that were executed. */
 let counted = 0;
 
 @nest.Controller('notes')
@@ -153,7 +153,7 @@ class NotesModule implements nest.NestModule {
     consumer.apply(markRequest).forRoutes(NotesController);
   }
 }
-/** Requests a minute for each key. */
+/** The limit of requests a minute for each key. */
 const LIMIT = 80;
 const ORIGIN = 'https://a.example';
 
@@ -200,7 +200,7 @@ interface Asked {
   readonly method?: string;
   readonly path: string;
   readonly headers?: Headers;
-  /** Its type, if it is not JSON. */
+  /** The type of the body, if it is not JSON. */
   readonly type?: string;
   readonly body?: string;
 }
@@ -213,7 +213,7 @@ async function ask({ path, method, headers = caller, body, type }: Asked): Promi
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-describe('is answered', () => {
+describe('the application answers', () => {
   it.each<Asked & { status?: number; contentType?: string | null; text: string }>([
     { path: '/notes', text: '[{"text":"a"}]' },
     { path: '/notes/text', contentType: 'text/html; charset=utf-8', text: 'some text' },
@@ -247,18 +247,18 @@ describe('is answered', () => {
     if (asked.headers === undefined) expect(headers.get('access-control-allow-origin')).toBe(ORIGIN);
   });
 
-  it('by a redirection', async () => {
+  it('with a redirection', async () => {
     const { status, headers } = await ask({ path: '/notes/moved' });
     expect([status, headers.get('location')]).toEqual([301, '/notes']);
   });
 
-  it('by server-sent events', async () => {
+  it('with server-sent events', async () => {
     const { headers, text } = await ask({ path: '/notes/events' });
     expect(headers.get('content-type')).toBe('text/event-stream');
     expect(text).toMatch(/data: first\n\n.*data: second\n\n/s);
   });
 
-  it('after the middleware of its module', async () => {
+  it('after it has run the middleware of the module', async () => {
     const { host } = new URL(base);
     const { text } = await ask({ path: '/notes/request?x=1' });
     expect(JSON.parse(text)).toEqual([host, '/notes/request', '127.0.0.1', 'marked']);
@@ -273,7 +273,7 @@ describe('is answered', () => {
   });
 });
 
-describe('is answered with a problem document', () => {
+describe('the application answers with a problem document', () => {
   const UNEXPECTED = 'An unexpected condition was met. The log has it under the id of this occurrence.';
   const LARGE = `{"text":"${'x'.repeat(200_000)}"}`;
   it.each<Asked & { slug?: ProblemSlug; title?: string; status?: number; detail: string }>([
@@ -319,10 +319,10 @@ describe('is answered with a problem document', () => {
 
   it.each<{ name: string; body: string; type?: string; status: number; detail: string }>([
     { name: 'a wrong member', body: '{"text":1}', status: 400, detail: 'text must be a string' },
-    { name: 'no JSON', body: '{"ols_secret', status: 400, detail: 'The body is not valid JSON.' },
-    { name: 'too much', body: LARGE, status: 413, detail: 'request entity too large' },
+    { name: 'malformed JSON', body: '{"ols_secret', status: 400, detail: 'The body is not valid JSON.' },
+    { name: 'more than 100 kB', body: LARGE, status: 413, detail: 'request entity too large' },
     { name: 'another type', body: 'x', type: 'text/plain', status: 400, detail: 'text must be' },
-  ])('a body with $name', async ({ body, type, status, detail }) => {
+  ])('to a body with $name', async ({ body, type, status, detail }) => {
     const reply = await ask({ path: '/notes', method: 'POST', body, type });
     const problem = JSON.parse(reply.text) as ProblemBody;
     expect([reply.status, problem.status]).toEqual([status, status]);
@@ -336,28 +336,28 @@ it('the body of a caller without credentials is not parsed', async () => {
   expectProblem(reply, 'missing-credentials');
 });
 
-it('the recipe of CONTRIBUTING.md for a route with a body is the interceptor that this file uses', () => {
+it('CONTRIBUTING.md shows the interceptor of this file as the recipe for a route with a body', () => {
   const [recipe] = readBlocks('CONTRIBUTING.md').filter(({ heading }) => heading === 'A route with a body');
   expect(recipe?.text).toBe(readText('test/support/json-body.interceptor.ts'));
 });
 
-it('the log has the message of an exception whose answer is a 503', async () => {
+it('the log contains the message of an exception whose answer is a 503', async () => {
   const { headers } = await ask({ path: '/notes/failure/503' });
   const error = expect.objectContaining({ message: 'a secret' });
   const line = expect.objectContaining({ requestId: headers.get('x-request-id'), statusCode: 503, error });
   await until(async () => errors.some((entry) => line.asymmetricMatch(entry)));
 });
 
-it('what follows a request whose client asks to close never runs', async () => {
+it('a request after one with Connection: close never runs', async () => {
   const last = requestTo('/notes', { ...caller, Connection: 'close' });
   const next = requestTo('/notes/counted', caller, 'POST');
   const { responses } = await exchange(Number(new URL(base).port), requestTo('/notes', caller) + last + next);
   expect(responses).toHaveLength(2);
-  expect((await ask({ path: '/notes' })).status).toBe(200); // it would have run by now
+  expect((await ask({ path: '/notes' })).status).toBe(200); // by now the other request would have run
   expect(counted).toBe(0);
 });
 
-it('garbage behind a slow request cuts the connection: no answer leaves that could be taken for another', async () => {
+it('garbage after a slow request cuts the connection, so that no client takes a 400 for its answer', async () => {
   const beginning = once(slow, 'begin');
   const garbage = exchange(Number(new URL(base).port), [requestTo('/notes/slow', caller), 'garbage\r\n\r\n']);
   await beginning;
@@ -366,7 +366,7 @@ it('garbage behind a slow request cuts the connection: no answer leaves that cou
   expect((await ask({ path: '/notes' })).status).toBe(200);
 });
 
-it('a file that fails while it is sent is a cut connection', async () => {
+it('if a file fails while it is sent, the connection is cut', async () => {
   const response = await fetch(`${base}/notes/cut-file`, { headers: caller });
   expect(response.status).toBe(200);
   await expect(response.text()).rejects.toThrow();
@@ -375,7 +375,7 @@ it('a file that fails while it is sent is a cut connection', async () => {
   await until(async () => errors.some((entry) => line.asymmetricMatch(entry)));
 });
 
-it('what is beyond the rate limit is never executed', async () => {
+it('a request beyond the rate limit is never executed', async () => {
   const asked = { path: '/notes/counted', method: 'POST', headers: limitedCaller };
   const replies = await Promise.all(Array.from({ length: LIMIT + 20 }, () => ask(asked)));
   const accepted = replies.filter(({ status }) => status === 201);

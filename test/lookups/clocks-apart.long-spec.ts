@@ -1,4 +1,4 @@
-// Replicas whose clocks are minutes apart. How far apart they switch is measured by `npm run faults -- moment`.
+// Replicas whose clocks differ by minutes. `npm run faults -- moment` measures how far apart they switch.
 import { beforeAll, expect, it } from '@jest/globals';
 import { skewedClock } from '../support/preload.js';
 import { watchMoments } from '../support/effective-times.js';
@@ -11,7 +11,7 @@ beforeAll(async () => {
   world.replicas.push(...(await Promise.all(started)));
 });
 
-it('three replicas switch at the moments of the database, also while it is away', async () => {
+it("three replicas switch codes at times of the database's clock, also while the database is away", async () => {
   const plan = { count: 4, apartMs: 300, everyMs: 20 };
   const watched = await watchMoments(world, plan, () => world.postgres.stop());
   expect(watched.mixed).toEqual([]);

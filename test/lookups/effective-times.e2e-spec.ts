@@ -4,17 +4,17 @@ import { localWorld } from '../support/local-world.js';
 import { PATHS } from '../support/paths.js';
 import { until } from '../support/until.js';
 
-/** A value and a code. Their bounds are SQL. */
+/** A value and a code with the same times, which are SQL. */
 interface PlannedRow {
   readonly name: string;
   readonly from?: string;
   readonly end?: string;
   readonly isServed: boolean;
-  /** What becomes of it before the moment comes, as SQL. */
+  /** A change before the time comes, as SQL. */
   readonly change?: string;
 }
 
-describe('a moment', () => {
+describe('a time at which codes begin or end', () => {
   const world = localWorld();
   afterEach(async () => {
     await world.database.query(
@@ -30,7 +30,7 @@ describe('a moment', () => {
     type Records = { communicationRecords: { code: string }[] };
     return (JSON.parse(text) as Records).communicationRecords.map(({ code }) => code);
   };
-  /** Milliseconds from now, as SQL. */
+  /** Returns the SQL of a time that many milliseconds from now. */
   const inMs = (milliseconds: number): string => `clock_timestamp() + interval '${milliseconds} ms'`;
   const addValue = (name: string, from: string, end = 'null'): Promise<unknown> =>
     world.database.query(
@@ -42,7 +42,7 @@ describe('a moment', () => {
   const nextMoment = (expected: number): Promise<void> =>
     until(async () => (await metric('next_moment_timestamp_seconds')) === expected / 1000);
 
-  it('counts as the table says, whenever it is committed, and however it is changed before it comes', async () => {
+  it('is obeyed as the table says, also if it is committed late or changed before it comes', async () => {
     const [past, later] = [inMs(-1_000), inMs(86_400_000)];
     const soon = `to_timestamp(${(Date.now() + 1_200) / 1000})`;
     const rows: readonly PlannedRow[] = [
@@ -81,7 +81,7 @@ describe('a moment', () => {
     expect(await codes()).toEqual(served.toSorted());
   });
 
-  it('is shown by the metrics and the log: the next one, and each past one', async () => {
+  it('is shown by the metrics and the log, both the next one and each past one', async () => {
     const switched = await metric('moments_switched_total');
     const later = Date.now() + 86_400_000;
     const at = (moment: number): string => `to_timestamp(${moment / 1000})`;
@@ -95,8 +95,8 @@ describe('a moment', () => {
          set valid_from = ${at(moment)}, valid_until = ${at(moment + 86_400_000)} where value = 'Test'`,
       );
       await nextMoment(moment + 86_400_000);
-      await orderTypes(); // the first request after a moment counts it
-    } while ((await metric('moments_switched_total')) === switched); // it was past before it was read
+      await orderTypes(); // the first request after the time counts it
+    } while ((await metric('moments_switched_total')) === switched); // the time had passed before the service read it
     expect(await metric('moments_switched_total')).toBe(switched + 1);
     await world.service.waitForLog(
       ({ level, msg, next }) =>
@@ -108,18 +108,18 @@ describe('a moment', () => {
     await nextMoment(0);
   });
 
-  it('a thousand of them within a second, are served as they come, and none that ended long before', async () => {
-    // How late they are is measured by `npm run faults -- moment`
+  it('is obeyed for a thousand codes within a second, and no code is served that ended long before', async () => {
+    // `npm run faults -- moment` measures how late they are
     const LASTS_MS = 100;
     let seen = -1;
     do {
       await world.database.query(`delete from communication_code where code_type = 'TEST'`);
       seen = await lastServed(Date.now() + 1_000, LASTS_MS);
-    } while (seen < 0); // the machine was away until they had ended
+    } while (seen < 0); // the machine stood still until all codes had ended
   });
 
   /**
-   * Adds a thousand codes, one for each millisecond from `base` on, and looks until all have ended.
+   * Adds a thousand codes, one for each millisecond from `base` on, and asks for them until all have ended.
    * @returns the number of the last one that was served
    */
   async function lastServed(base: number, lastsMs: number): Promise<number> {
@@ -141,7 +141,7 @@ describe('a moment', () => {
       const [first, last] = [numberOf(served[0]), numberOf(served.at(-1))];
       expect(last).toBeGreaterThanOrEqual(seen);
       expect(served).toHaveLength(last - first + 1);
-      expect(served.length).toBeLessThanOrEqual(lastsMs); // so many are in force at one moment
+      expect(served.length).toBeLessThanOrEqual(lastsMs); // at most this many are in force at the same time
       expect(base + last).toBeLessThanOrEqual(Date.now());
       seen = last;
     }

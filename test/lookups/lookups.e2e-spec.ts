@@ -56,11 +56,11 @@ describe(`GET ${CODES}`, () => {
     { query: '?=5', fields: [''] },
     { query: '?a=1&codeType=&code=%01&b=2', fields: ['code', 'a', 'b', 'codeType'] },
     { query: `?code=${'x'.repeat(257)}%01`, fields: ['code', 'code'] },
-    { query: `?code=${encodeURIComponent('a\ufe0f'.repeat(129))}`, fields: ['code'] }, // variation selectors count
+    { query: `?code=${encodeURIComponent('a\ufe0f'.repeat(129))}`, fields: ['code'] }, // variation selectors are characters, too
     { query: '?code=a&%63ode=b', fields: ['code'] },
     { query: `?${'code=%ff&'.repeat(1_000)}${'%ff&'.repeat(1_000)}codeType=`, fields: ['%ff', 'code', 'codeType'] },
     { query: `?${'&'.repeat(2_000)}code=`, fields: ['code'] },
-  ])('refuses $query and names every fault', async ({ query, fields }) => {
+  ])('refuses $query, and names every fault', async ({ query, fields }) => {
     const { issues = [] } = expectProblem(await world.get(CODES + query), 'invalid-query');
     expect(issues.map(({ field, location }) => `${location} ${field}`).toSorted()).toEqual(
       fields.map((field) => `query ${field}`).toSorted(),
@@ -104,7 +104,7 @@ const issuesOf = async (query: string) => {
 };
 
 describe('a key or a token in the query', () => {
-  it('comes back in no answer, also not as the name of a parameter', async () => {
+  it('is not repeated in an answer, also not if it is the name of a parameter', async () => {
     for (const credential of [world.key.key, world.token]) {
       for (const query of [`key=${credential}`, `code=%zz&code=${credential}`, credential, `${credential}=1`]) {
         const reply = await world.get(`${CODES}?${query}`);
@@ -139,7 +139,7 @@ describe('an issue', () => {
     expect(await issuesOf(`${sent}=1`)).toMatchObject([{ field: shown }]);
   });
 
-  it('takes 256 characters beyond the basic plane for 256', async () => {
+  it('counts 256 characters beyond the basic plane as 256', async () => {
     const query = (count: number): string => `code=${encodeURIComponent('𝄞'.repeat(count))}`;
     expect((await world.get(`${CODES}?${query(256)}`)).status).toBe(200);
     const [issue] = await issuesOf(query(257));
@@ -174,7 +174,7 @@ describe.each(ALL_PATHS)('%s', (path) => {
       expect((await world.get(path, { headers: { 'If-None-Match': tag } })).status).toBe(200);
   });
 
-  it('has nothing at its address in other case, or before anything else', async () => {
+  it('answers 404 at its address in capitals, or followed by more', async () => {
     for (const other of [`${path}/`, `${path}/x`, `${path}%20`, path.toUpperCase()])
       expectProblem(await world.get(other), 'not-found');
   });
