@@ -25,7 +25,7 @@ const ENDING_ANSWER_MS = 20_000;
 
 /**
  * Works in SQL, or with TypeORM's manager, which uses the same session. Let an error of PostgreSQL leave the work: the
- * transaction has failed with it. Only what a savepoint protects may be caught.
+ * transaction has failed with it. Catch an error only inside a savepoint.
  */
 export type Work<T> = (session: Session, manager: EntityManager) => Promise<T>;
 
@@ -45,7 +45,7 @@ export class Database implements OnApplicationShutdown {
     private readonly use: DatabaseUse,
   ) {}
 
-  /** Whether the database has let us in since the start, and the program does not end. */
+  /** True after the first successful connection, until the program ends. */
   get isUsable(): boolean {
     return this.source.isInitialized && !this.isClosing;
   }
@@ -84,7 +84,7 @@ export class Database implements OnApplicationShutdown {
     }
   }
 
-  /** Nest closes the data source, but it does not know of an attempt that is still under way. */
+  /** Waits for an attempt to connect. Nest closes the data source, but does not know of an attempt that is under way. */
   async onApplicationShutdown(): Promise<void> {
     this.isClosing = true;
     try {
@@ -178,7 +178,7 @@ async function finish(session: Session, kind: Kind): Promise<void> {
   }
 }
 
-/** Its limit is an option of pg that pg's types lack. */
+/** Returns a query with a limit for its answer. pg's types lack this option. */
 function endingQuery(text: string): QueryConfig {
   const query = { text, query_timeout: ENDING_ANSWER_MS };
   return query;
@@ -203,7 +203,7 @@ export function explainLoss(error: unknown, { loss }: Session): unknown {
   return loss === undefined ? error : new LostSession(describe(loss));
 }
 
-/** Ends the session after a time, whatever it does. */
+/** Ends the session after a time, also during a query. */
 class TotalLimit {
   hasEnded = false;
   private readonly timer: NodeJS.Timeout | undefined;

@@ -1,20 +1,20 @@
 import { Column, Entity, PrimaryColumn, type ValueTransformer } from 'typeorm';
 
 // The one definition of the tables in TypeScript: `tables.ts` reads names, keys, columns and orders from the decorators.
-// The service reads all of them but `code_list`, which is for the commands, and writes none.
+// The service reads all tables except `code_list`, which is for the commands. It writes to none of them.
 
 /**
- * A timestamptz as milliseconds since the epoch.
- * @param absentMs stands for null
+ * Returns the transformer between a timestamptz and milliseconds since the epoch.
+ * @param absentMs the value for null
  */
 function toMilliseconds(absentMs: number): ValueTransformer {
   return {
     from(value: Date | number | null): number {
       if (value === null) return absentMs;
-      // pg gives a number for `infinity` alone, which the constraints of the tables prevent
+      // pg returns a number only for infinity, which the constraints forbid
       if (typeof value === 'number') return value;
       const timeMs = value.getTime();
-      // No comparison with NaN is true: a revoked key would pass, and a code would never be in force
+      // Every comparison with NaN is false: a revoked key would pass, and a code would never be in force
       if (Number.isNaN(timeMs)) throw new RangeError('a time is beyond what a Date holds');
       return timeMs;
     },
@@ -26,8 +26,8 @@ export const fromAlways = toMilliseconds(-Infinity);
 export const untilNever = toMilliseconds(Infinity);
 
 /**
- * When a code is in force: from `validFromMs` until just before `validUntilMs`, in milliseconds since the epoch. Where
- * there is no bound they are infinite.
+ * The time in which a code is in force: from `validFromMs` until just before `validUntilMs`, in milliseconds since the
+ * epoch. A missing bound is infinite.
  */
 export interface Validity {
   readonly validFromMs: number;

@@ -1,5 +1,5 @@
 // The tables as the decorators of their entities define them, also without a connection. Reading, CSV, plan and drift
-// take name, key, columns and order from here, so that a column more stands in its entity alone.
+// take name, key, columns and order from here. So a new column is written in its entity only.
 import { getMetadataArgsStorage } from 'typeorm';
 import { ApiKey, AreaProperty, CodeList, CodeListValue, CommunicationCode } from './entities.js';
 
@@ -11,17 +11,17 @@ export interface Column {
   /** PostgreSQL's type, such as `text`, `int` or `timestamptz`. */
   readonly type: string;
   readonly isKey: boolean;
-  /** Whether it may be null: a file in CSV may leave it out, and its empty cells are null. */
+  /** If true, a CSV file may lack the column, and its empty cells are null. */
   readonly isNullable: boolean;
 }
 
 export interface Table {
   readonly name: string;
-  /** Those of the primary key first, then the others, then those that it inherits: the order of an export to CSV. */
+  /** The key's columns, then the class's own, then inherited ones. This is the order of a CSV export. */
   readonly columns: readonly Column[];
   /** The names of the columns of the primary key, in its order. */
   readonly key: readonly string[];
-  /** How the answers are ordered, in SQL. Texts by code points, whatever collation a column has: `code collate "C"`. */
+  /** The order of the answers in SQL. Texts are ordered by code points: `code collate "C"`. */
   readonly order: readonly string[];
 }
 
@@ -33,7 +33,7 @@ export const AREA_PROPERTY = describeTable(AreaProperty);
 export const COMMUNICATION_CODE = describeTable(CommunicationCode);
 export const API_KEY = describeTable(ApiKey);
 
-/** All of them, in no order that counts: drift looks up their keys. */
+/** All tables. Their order does not matter. */
 export const TABLES: readonly Table[] = [CODE_LIST, CODE_LIST_VALUE, AREA_PROPERTY, COMMUNICATION_CODE, API_KEY];
 
 /** @throws Error if the class has no decorators of TypeORM */
@@ -57,7 +57,7 @@ function describeColumn({
   return { name, property, type: String(type), isKey: primary === true, isNullable: nullable === true };
 }
 
-/** The class and those that it extends. */
+/** Returns the class and the classes that it extends. */
 function findClasses(entity: Entity): Entity[] {
   const parent: unknown = Object.getPrototypeOf(entity);
   const hasParent = typeof parent === 'function' && parent !== Function.prototype;

@@ -22,7 +22,7 @@ const RESULT_SETTINGS = [
   'set local quote_all_identifiers = off',
 ];
 
-/** Whole tables are read by their indexes. So the plans are good for a table that was never analyzed, too. */
+/** Makes PostgreSQL read whole tables by their indexes. Without it, a table that was never analyzed would be read slowly. */
 const INDEX_SETTINGS = ['set local jit = off', 'set local enable_seqscan = off', 'set local enable_sort = off'];
 
 /** Not every platform can notice a closed connection. PostgreSQL refuses the setting on the others. */
@@ -33,7 +33,7 @@ function checkConnection(set: 'set' | 'set local'): string {
 }
 
 /**
- * Other sessions wait for one that writes. If its client or the network is gone, PostgreSQL ends it within 15 s: by
+ * Other sessions wait for a session that writes. If its client is gone, PostgreSQL ends the session within 15 s: by
  * `idle_in_transaction_session_timeout` between two statements, and by keep-alive packets during a statement.
  */
 const ABANDONED_SETTINGS = [

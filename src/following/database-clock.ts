@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 
 /** One question to the database for its time. */
 export interface ClockMeasurement {
-  /** What the database answered, in milliseconds since the epoch. */
+  /** The time that the database answered, in milliseconds since the epoch. */
   readonly databaseEpochMs: number;
-  /** When it was asked, by the monotonic clock of the process. */
+  /** The time of the question, by the monotonic clock of the process. */
   readonly askedAtMonotonicMs: number;
-  /** When the answer was there, by the monotonic clock of the process. */
+  /** The time of the answer, by the monotonic clock of the process. */
   readonly answeredAtMonotonicMs: number;
 }
 
@@ -14,20 +14,19 @@ export interface ClockMeasurement {
  * The clock of the database, as far as this process knows it. From each answer on it goes on by the monotonic clock of
  * the process, so it does not matter if the clock of this machine is wrong, or set.
  *
- * - After an answer it differs from the database's clock by the time that one answer takes, at most.
- * - Until the next answer, the drift between the two machines adds to that, the time for which this machine was
- *   suspended, and whatever somebody sets the database's clock by.
+ * - After an answer it is wrong by the duration of that answer at most.
+ * - Until the next answer, it does not notice if a machine drifts or sleeps, or if somebody sets the database's clock.
  * - Before the first answer it is this machine's clock. Nothing is served then.
  *
- * Where it cannot be right it is behind, not ahead: a code that begins late is an old answer, as any change is for a
- * moment. One that begins early is an answer that nobody has released yet.
+ * If it is wrong after an answer, it is slow, not fast. A code that begins late only keeps the old answer a moment longer.
+ * A code that begins early would be an answer that nobody has released yet.
  */
 @Injectable()
 export class DatabaseClock {
-  /** To be added to the monotonic clock. Undefined before the first measurement. */
+  /** The difference to the monotonic clock. Undefined before the first measurement. */
   private offsetMs: number | undefined;
 
-  /** Milliseconds since the epoch. */
+  /** Returns milliseconds since the epoch. */
   now(): number {
     if (this.offsetMs === undefined) return Date.now();
     return performance.now() + this.offsetMs;
@@ -39,9 +38,9 @@ export class DatabaseClock {
   }
 
   /**
-   * The database read its clock between question and answer, so the right offset is within two bounds. A present offset
-   * that is within them stays: it is at least as near as the lowest one. Any other is replaced by the lowest one, with
-   * which the clock is not ahead.
+   * Corrects the clock by an answer. The database read its clock between question and answer, so the right offset is within
+   * two bounds. An offset within the bounds stays, because it is no worse than the lower bound. Any other offset is
+   * replaced by the lower bound, with which the clock is not fast.
    */
   measured(measurement: ClockMeasurement): void {
     const { databaseEpochMs, askedAtMonotonicMs, answeredAtMonotonicMs } = measurement;

@@ -3,13 +3,13 @@ import type { ReadStream, WriteStream } from 'node:tty';
 
 const AGREEMENTS = ['y', 'yes'];
 
-/** Where a person sits: the input and the output of a process, or others that behave like these. */
+/** The input and the output of the process, or streams that behave like them. */
 export interface Terminal {
   readonly input: Pick<ReadStream, 'isTTY'> & NodeJS.ReadableStream;
   readonly output: Pick<WriteStream, 'isTTY'> & NodeJS.WritableStream;
 }
 
-/** Whether somebody answers with yes. Who cannot see the question, cannot answer or closes the input has not agreed. */
+/** Returns whether somebody answers yes. Without a terminal, or if the input is closed, nobody has agreed. */
 export async function isAgreed(question: string, { input, output }: Terminal): Promise<boolean> {
   if (!input.isTTY || !output.isTTY) return false;
   const dialogue = createInterface({ input, output });

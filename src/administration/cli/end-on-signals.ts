@@ -2,7 +2,7 @@
 // it could only be killed. PostgreSQL rolls back what is not committed.
 import { constants } from 'node:os';
 
-/** What a shell reports for a program that a signal ended is this and the number of the signal. */
+/** The status of a program that a signal ended, as a shell reports it, is this number plus the number of the signal. */
 const SIGNALLED = 128;
 
 for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) {

@@ -6,7 +6,7 @@
 // | 1      | threw an error, or has an outcome that is a failure           | standard error or standard output |
 // | 2      | is done, and found danger or a fault: its caller should stop  | standard output                   |
 //
-// Pipelines decide by the status, so a command never changes what it means by one.
+// Pipelines decide by the status. So the meaning of a command's status never changes.
 import { Command, CommanderError } from 'commander';
 import { DatabaseError } from 'pg';
 import { findRemedy } from '../../database/database-errors.js';
@@ -15,7 +15,7 @@ import { toMessage } from '../../telemetry/error-message.js';
 interface ProgramOptions {
   /** As in `npm run NAME` and `dist/NAME.js`. */
   readonly name: string;
-  /** None where the program is one command. */
+  /** Empty if the program is a single command. */
   readonly commands: readonly Command[];
   /** Said below the help. */
   readonly notes: string;
@@ -50,15 +50,12 @@ export function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** For programs: one line. */
+/** Prints one line for programs. */
 export function printJson(value: unknown): void {
   print(JSON.stringify(value));
 }
 
-/**
- * A command line as a person types it: through npm where this program was started by it, as in a clone, and otherwise
- * by node, as in the image.
- */
+/** Returns a command line to type: with npm if npm started this program, as in a clone; otherwise with node, as in the image. */
 export function commandLine(program: string, words = ''): string {
   if (!isThroughNpm()) return `node dist/${program}.js ${words}`.trimEnd();
   return words === '' ? `npm run ${program}` : `npm run ${program} -- ${words}`;
@@ -84,7 +81,7 @@ function describeUsage({ code, message }: CommanderError, program: Command): str
     .replace(/\.$/, '');
   const sentence = isNoCommand ? `a command is missing: ${names.join(', ')}` : fault;
   const usage = command === program ? program.name() : `${program.name()} ${command.name()}`;
-  // npm takes `--from` for its own and passes on `FILE.csv`: a word too many
+  // Without "--" npm keeps `--from` and passes on `FILE.csv`, which is a word too many
   const rule = code === 'commander.excessArguments' ? npmRule() : [];
   return [`${sentence}. Usage: ${usage} ${command.usage()}`, ...rule].join('. ');
 }
@@ -96,7 +93,7 @@ function outliveReader(): void {
   });
 }
 
-/** Only this is taken from npm: settings that npm has from a file are no options of a command. */
+/** This is the only variable of npm that is read: npm's settings are no options of a command. */
 function isThroughNpm(): boolean {
   return process.env['npm_lifecycle_event'] !== undefined;
 }

@@ -6,8 +6,8 @@ const DATE_TIME = /^(?<local>\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?<fraction>\.\
 const MAX_FRACTION_DIGITS = 6;
 
 /**
- * An RFC 3339 date-time of the years 1 to 9999 in UTC, to the microsecond, as short as it can be written. Undefined if
- * the text is not one.
+ * Returns the time in UTC, to the microsecond and in its shortest form. Returns undefined if the text is not a date-time
+ * of RFC 3339 in the years 1 to 9999.
  */
 export function parseTime(text: string): string | undefined {
   const found = DATE_TIME.exec(text.toUpperCase())?.groups;
@@ -18,25 +18,25 @@ export function parseTime(text: string): string | undefined {
   return `${second}${shortFraction(found['fraction'])}Z`;
 }
 
-/** `Date` takes 24:00, and 30 February for 2 March. */
+/** `Date` accepts 24:00, and reads 30 February as 2 March. */
 function isCivilTime(local: string): boolean {
   const date = new Date(`${local}Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(local);
 }
 
-/** Also false for a date that is none. */
+/** Returns false for an invalid date, too. */
 function isOfYears1To9999(date: Date): boolean {
   const year = date.getUTCFullYear();
   return year >= 1 && year <= 9999;
 }
 
-/** Such as `.5`, or nothing. */
+/** Returns the fraction without its last zeros, such as `.5`, or an empty text. */
 function shortFraction(fraction = ''): string {
   const digits = fraction.slice(1, 1 + MAX_FRACTION_DIGITS).replace(/0+$/, '');
   return digits === '' ? '' : `.${digits}`;
 }
 
-/** The same of an option's text, which may also be a date: its beginning in UTC. */
+/** Returns the time in an option's text. A date means its beginning in UTC. */
 export function parseTimeOrDate(text: string): string {
   const time = parseTime(DATE.test(text) ? `${text}T00:00:00Z` : text);
   if (time !== undefined) return time;
