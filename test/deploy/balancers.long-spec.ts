@@ -1,4 +1,4 @@
-// The files for HAProxy and Caddy in docs/balancers.md, each in front of two replicas of its own.
+// Runs HAProxy and Caddy with the files of docs/balancers.md, each before its own two replicas.
 import { describe, expect, it } from '@jest/globals';
 import { BALANCERS, isInstalled, startBalancer, withLongLimits } from '../support/gateways.js';
 import { issueKey } from '../support/api-keys.js';
@@ -7,10 +7,10 @@ import { processWorld } from '../support/test-world.js';
 import { Traffic } from '../support/traffic.js';
 import { until } from '../support/until.js';
 
-/** The addresses of the replicas on the page, on this machine. */
+// The replicas of the page, at addresses of this machine
 const FIRST = '127.0.0.1';
 const SECOND = '127.0.0.2';
-/** So many that both replicas had many of them, whichever the balancer chose. */
+/** Enough requests for many at both replicas, however the balancer chooses. */
 const REQUESTS = 100;
 
 const world = processWorld({ replicas: 0 });
@@ -19,7 +19,7 @@ describe.each(BALANCERS)('%s', (name) => {
   if (!isInstalled(name)) process.stderr.write(`SKIPPED: the test of ${name} as a balancer needs it.\n`);
   const test = isInstalled(name) ? it : it.skip;
 
-  test('as docs/balancers.md has it loses no request while a replica ends and one is killed', async () => {
+  test('with the file of docs/balancers.md loses no request while one replica ends and another is killed', async () => {
     const { key } = await issueKey(world.database, { client: name });
     const ports = { PORT: String(await freePort()), MANAGEMENT_PORT: String(await freePort()) };
     const first = await world.replica({ HOST: FIRST, ...ports });
@@ -33,7 +33,7 @@ describe.each(BALANCERS)('%s', (name) => {
       expect(await first.exited()).toBe(0);
       const restarted = await world.replica({ HOST: FIRST, ...ports });
       const answered = `order_lookup_client_requests_total{client="${name}",status="200"}`;
-      await until(async () => (await restarted.metric(answered)) > 0); // the balancer uses it again
+      await until(async () => (await restarted.metric(answered)) > 0); // the balancer uses the restarted replica again
 
       await second.kill();
       const askedBefore = traffic.asked;

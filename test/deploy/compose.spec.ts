@@ -11,7 +11,7 @@ interface ComposeService {
   readonly profiles?: readonly string[];
 }
 
-/** The file with the values that apply if nothing is set in the environment. */
+/** docker-compose.yml with the default of each variable. */
 const text = readText('docker-compose.yml').replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1');
 const { services } = parse(text, { merge: true }) as {
   services: Record<'db' | 'migrate' | 'issuer' | 'api' | 'e2e', ComposeService>;
@@ -32,7 +32,7 @@ it('docker-compose.yml gives the replicas the role that may only read', () => {
   expect(api.environment['DATABASE_URL']).toMatch(/^postgres:\/\/order_lookup_service@/);
 });
 
-it('docker-compose.yml contains only passwords of development, which are named as such', () => {
+it('docker-compose.yml contains only passwords whose names say that they are for development', () => {
   const SECRETS = /(?:PASSWORD|CLIENT_SECRET)(?:: |=|:-)(?<variable>.*)|:\/\/[^\s:/@]+:(?<address>\S+)@/g;
   const found = [...readText('docker-compose.yml').matchAll(SECRETS)];
   const passwords = found.map(({ groups }) => groups?.['variable'] ?? groups?.['address']);
@@ -64,7 +64,7 @@ it('after a restart of the machine all services of docker-compose.yml come back,
   expect(once.restart).toBe('no');
 });
 
-it('docker-compose.yml and the manifests limit the memory of a replica and not its processor', () => {
+it('docker-compose.yml and the manifests limit the memory of a replica, and not its processor', () => {
   expect(api).toMatchObject({ mem_limit: '512m' });
   expect(api).not.toHaveProperty('cpus');
   const deployment = parse(readText('deploy/kubernetes/deployment.yaml')) as {
@@ -73,7 +73,7 @@ it('docker-compose.yml and the manifests limit the memory of a replica and not i
   expect(deployment.spec.template.spec.containers[0]?.resources.limits).toEqual({ memory: '512Mi' });
 });
 
-it('docker-compose.yml publishes nothing beyond this machine', () => {
+it('docker-compose.yml publishes ports on this machine only', () => {
   const ports = Object.values(services).flatMap((service) => service.ports ?? []);
   expect(ports.length).toBeGreaterThan(0);
   for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);

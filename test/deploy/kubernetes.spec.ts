@@ -10,14 +10,14 @@ import { testFolder } from '../support/test-folder.js';
 
 const read = (file: string): string => readText(`deploy/kubernetes/${file}`);
 const files = readdirSync(join(PROJECT, 'deploy/kubernetes')).filter((name) => /(?<!^kustomization)\.yaml$/.test(name));
-/** Kubernetes objects as they were written; what they may hold is the schema's matter. */
+/** The objects of all manifests. Their types are not checked here. */
 const all = files.flatMap((file) =>
   read(file)
     .split(/^---$/m)
     .map((text) => parse(text) as { kind: string }),
 );
 
-/** Every value that stands under the name, however deep. */
+/** Returns every value with this name, at any depth. */
 function valuesOf<T>(name: string, value: unknown): T[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => [
@@ -26,12 +26,12 @@ function valuesOf<T>(name: string, value: unknown): T[] {
   ]);
 }
 
-/** After DRAIN_SECONDS: docs/operators.md. */
+/** The longest time of an end after DRAIN_SECONDS (docs/operators.md). */
 const LONGEST_END_SECONDS = 11;
 const pods = valuesOf<{ metadata: { labels: object } }>('template', all);
 const [deployment] = all.filter(({ kind }) => kind === 'Deployment');
 const [variables = []] = valuesOf<{ name: string; value: string }[]>('env', deployment);
-/** As the replicas read it: the names in configuration.env have to be variables of the service. */
+/** The variables that the replicas get from configuration.env. */
 const given = parseEnv(read('configuration.env')) as Record<string, string>;
 const configuration = readConfiguration({ ...given, DATABASE_URL: 'postgres://db/order_lookup' });
 
@@ -51,7 +51,7 @@ it('deploy/kubernetes selects pods by the labels that they have', () => {
   expect(labels[0]).not.toEqual(labels[1]);
 });
 
-it('deploy/kubernetes names ports that exist, with the numbers that the service listens on; policies have numbers', () => {
+it('deploy/kubernetes names only ports that the service listens on, and policies use their numbers', () => {
   const { PORT, MANAGEMENT_PORT } = configuration;
   const [ports] = valuesOf('ports', deployment);
   expect(ports).toEqual([
@@ -80,13 +80,13 @@ it('deploy/kubernetes gives the service a complete configuration, and no Secret'
   expect(mounts.map(({ name }) => name)).toEqual(volumes.map(({ name }) => name));
 });
 
-it('deploy/kubernetes ends a replica no sooner than it is drained', () => {
+it('deploy/kubernetes gives a replica enough time to drain', () => {
   const drain = Number(variables.find(({ name }) => name === 'DRAIN_SECONDS')?.value);
   const [grace = 0] = valuesOf<number>('terminationGracePeriodSeconds', deployment);
   expect(grace).toBeGreaterThan(drain + LONGEST_END_SECONDS);
 });
 
-it('deploy/kubernetes names no user, since OpenShift sets its own: the image has one, by number', () => {
+it('deploy/kubernetes names no user, because OpenShift sets one, and the image has a user by number', () => {
   const names = ['runAsUser', 'runAsGroup', 'fsGroup'];
   expect(names.flatMap((name) => valuesOf(name, all))).toEqual([]);
   expect(readText('Dockerfile')).toMatch(/^USER \d+:\d+\n(.*\n)*CMD/m);
@@ -116,7 +116,7 @@ it.each([
   { failing: 'rollout status', status: 1, expected: [...ROLL_OUT, 'rollout undo'] },
   { failing: 'wait --for=jsonpath', status: 1, expected: [...MIGRATION, ...REASON] },
   { failing: 'wait --for=condition', status: 1, expected: [...COMPLETE, ...REASON] },
-])('the roll-out of the page, where $failing fails, ends with $status', async (roll) => {
+])('the commands of docs/kubernetes.md end with $status if $failing fails', async (roll) => {
   const { failing, status, expected } = roll;
   const list = join(steps, 'list');
   writeFileSync(list, '');
@@ -132,7 +132,7 @@ case "$*" in "get deployment "*) echo deployment.apps/order-lookup ;; "${failing
   expect(lines).toEqual(expected.map((step) => expect.stringMatching(`^${step}`) as unknown));
 });
 
-it('the roll-out of the page says within two minutes why a migration fails', () => {
+it('the commands of docs/kubernetes.md say within two minutes why a migration fails', () => {
   const [job] = all.filter(({ kind }) => kind === 'Job');
   const [deadline = 0] = valuesOf<number>('activeDeadlineSeconds', job);
   const { text = '' } = readBlocks('docs/kubernetes.md').find((block) => block.text.includes('rollout status')) ?? {};

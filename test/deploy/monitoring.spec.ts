@@ -20,10 +20,10 @@ const uses = [
   ...rules.map(({ alert, expr }) => [alert, expr]),
   ...panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [title, expr])),
 ] as [string, string][];
-/** The labels by which environments are told apart. */
+/** The labels that distinguish environments. */
 const ENVIRONMENT = ['job', 'namespace', 'environment', 'cluster'];
 
-/** The series of the service with their labels: a histogram makes three. */
+/** The series of the service with their labels. A histogram has three series. */
 const series = new Map<string, string[]>();
 beforeAll(async () => {
   for (const { name, labelNames } of await listMetrics()) {
@@ -44,7 +44,7 @@ it.each(uses)('the alert or panel %s uses only metrics and labels that the servi
 });
 
 it.each(rules)(
-  '$alert names the labels of the environment in each sum, so that labels of others change nothing',
+  '$alert names the labels of the environment in each sum, so that further labels change nothing',
   (rule) => {
     const lists = [...rule.expr.matchAll(/\b(?:by|on|ignoring|without)\b ?(?:\(([^)]*)\))?/g)].map(([, list]) => list);
     expect(lists.length).toBeGreaterThan(0);
@@ -52,7 +52,7 @@ it.each(rules)(
   },
 );
 
-it('the alerts on calls count the operations, and not the checks of balancers', () => {
+it('the alerts on calls count only the operations, and not the checks of balancers', () => {
   const patterns = uses.flatMap(([, expr]) =>
     [...expr.matchAll(/operation=~"([^"]*)"/g)].map(([, pattern]) => pattern),
   );
@@ -67,10 +67,10 @@ interface Scenario {
   readonly series: Record<string, string>;
   readonly fires: readonly string[];
 }
-/** The schema keeps every scalar a text. Otherwise 0x60 would be a hexadecimal number. */
+/** The scenarios. The schema reads every scalar as a text: otherwise 0x60 would be a hexadecimal number. */
 const scenarios = parse(readText('test/deploy/alert-scenarios.yaml'), { schema: 'failsafe' }) as Scenario[];
 
-it('the alerts fire each in a scenario, and none if nothing is wrong', () => {
+it('each alert fires in some scenario, and none fires if nothing is wrong', () => {
   expect(scenarios[0]).toMatchObject({ name: 'nothing is wrong', fires: [] });
   const fired = scenarios.flatMap(({ fires }) => fires.map((labels) => /alertname="(\w+)"/.exec(labels)?.[1]));
   expect(new Set(fired)).toEqual(new Set(rules.map(({ alert }) => alert)));
@@ -78,7 +78,7 @@ it('the alerts fire each in a scenario, and none if nothing is wrong', () => {
 
 const withoutChange = (scenario: Scenario): Scenario => scenario;
 
-/** Adds the labels that the common Prometheus chart copies from a pod: their values differ for each pod or release. */
+/** Adds labels that the common Prometheus chart copies from a pod. Their values differ for each pod or release. */
 function withPodLabels(scenario: Scenario, release = 'new'): Scenario {
   const labelled = Object.entries(scenario.series).map(([name, values]) => {
     const instance = /instance="(\w+)"/.exec(name)?.[1] ?? '';
@@ -99,7 +99,7 @@ const HEALTHY: Record<string, number> = {
   up: 1,
 };
 
-/** The scenario begins when healthy replicas of the former release end. */
+/** Returns the scenario with healthy replicas of the former release, which end at its beginning. */
 function afterRollOut(scenario: Scenario): Scenario {
   const former = Object.keys(scenario.series).map((name) => {
     const value = HEALTHY[name.replace(/\{.*/, '')] ?? 0;
@@ -113,7 +113,7 @@ function afterRollOut(scenario: Scenario): Scenario {
   return { ...scenario, series: { ...before.series, ...now.series } };
 }
 
-/** Writes promtool's file of tests. */
+/** Returns a test in promtool's format. */
 function toPromtool({ name, series: values, fires }: Scenario, minutes: number): object {
   return {
     name,

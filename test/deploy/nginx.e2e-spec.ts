@@ -1,4 +1,4 @@
-// nginx with the configuration of deploy/nginx, before services that most of these tests run in their own process.
+// Runs nginx with the configuration of deploy/nginx, before services that mostly run in the process of this file.
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type IncomingMessage, get } from 'node:http';
@@ -19,7 +19,7 @@ import type { ReachableService } from '../support/reachable-service.js';
 import { Traffic } from '../support/traffic.js';
 import { until } from '../support/until.js';
 
-/** Enough for an answer of 500 kB, which is larger than nginx's buffers. */
+/** The number of codes for an answer of 500 kB, which is larger than nginx's buffers. */
 const CODES = 5_000;
 const ANSWERED = 'order_lookup_http_requests_total';
 
@@ -36,13 +36,13 @@ const ask = (path: string, headers: Record<string, string>): Promise<Response> =
   fetch(nginx.url + path, { headers: { ...world.headers, ...headers } });
 const send = (text: string, { url }: Front = nginx, options = {}) => exchange(Number(new URL(url).port), text, options);
 
-/** More than `burst` of nginx.conf lets pass. */
+/** A number of requests above `burst` of nginx.conf. */
 const MANY = 250;
 const flood = (path: string, headers: Record<string, string>) =>
   send(requestTo(path, headers).repeat(MANY), nginx, { answers: MANY });
 const hostOf = ({ url }: ReachableService): string => new URL(url).host;
 
-/** That one of the requests was refused in this way. */
+/** Asserts that at least one of the requests was refused with this problem document. */
 function expectRefusal(responses: readonly Reply[], slug: ProblemSlug): void {
   const { status, title } = problemTypes[slug];
   const refused = responses.find((one) => one.status === status);
@@ -53,11 +53,11 @@ function expectRefusal(responses: readonly Reply[], slug: ProblemSlug): void {
   });
 }
 
-/** Once a minute: a machine that needs more than a second for a flood would never reach a limit of 50 a second. */
+/** Sets the rate to one a minute. A machine that needs a second for 50 requests would never reach the real rate. */
 const withSlowRate = (configuration: string): string =>
   withLongLimits(configuration).replace('rate=50r/s', 'rate=1r/m');
 
-/** The status of a request that comes from this address of the loopback network. */
+/** Returns the status of a request from this address of the loopback network. */
 async function statusFrom(localAddress: string, { url }: Front, headers = world.headers): Promise<number | undefined> {
   const request = get(url + PATHS.orderUpdate, { localAddress, headers, agent: false });
   const [response] = (await once(request, 'response')) as [IncomingMessage];
@@ -69,7 +69,7 @@ const CALLER = '127.0.0.2';
 const BALANCER = '127.0.0.3';
 
 describeWithNginx('strangers before deploy/nginx', () => {
-  /** A new one for each test: after a flood a stranger is refused for long. */
+  // A new nginx for each test, because after a flood nginx refuses a stranger for long
   beforeEach(async () => {
     nginx = await startNginx([hostOf(world.service)], (text) => withCaller(withSlowRate(text), CALLER));
   });
@@ -79,18 +79,18 @@ describeWithNginx('strangers before deploy/nginx', () => {
     { what: 'without headers', path: '/nothing', headers: {} },
     { what: 'with any text as credentials', path: PATHS.orderUpdate, headers: { 'Api-Key': 'x', Authorization: 'x' } },
     {
-      what: 'that say who they are',
+      what: 'that claim to come from a known address',
       path: '/problems/not-found',
       headers: { 'X-Forwarded-For': CALLER, 'X-Real-IP': CALLER },
     },
-  ])('limits the requests of strangers $what, and not those of callers', async ({ path, headers }) => {
+  ])('limits requests of strangers $what, and not requests of callers', async ({ path, headers }) => {
     const { responses } = await flood(path, headers);
     expectRefusal(responses, 'too-many-requests');
     const asked = Array.from({ length: MANY }, () => statusFrom(CALLER, nginx));
     expect(new Set(await Promise.all(asked))).toEqual(new Set([200]));
   });
 
-  it('limits the connections of strangers on which a request is under way', async () => {
+  it('limits the connections of a stranger that have an unfinished request', async () => {
     const silent = createServer();
     const front = await startNginx([`127.0.0.1:${await listen(silent)}`], withLongLimits);
     const request = 'GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
@@ -101,14 +101,14 @@ describeWithNginx('strangers before deploy/nginx', () => {
     await Promise.all([front.stop(), Promise.allSettled(sent)]);
   });
 
-  it('writes no query into its log, where a key may be by mistake', async () => {
+  it('writes no query into its log, because a query may contain a key by mistake', async () => {
     await ask(`${PATHS.orderUpdate}?Api-Key=${world.key.key}`, {});
     const log = readFileSync(join(nginx.folder, 'access.log'), 'utf8');
     expect(log).toContain(`"path":"${PATHS.orderUpdate}"`);
     expect(log).not.toContain(world.key.key);
   });
 
-  it('behind a balancer counts each caller by the address that the balancer wrote', async () => {
+  it('behind a balancer limits by the address that the balancer wrote', async () => {
     const service = await world.start({ TRUSTED_PROXY_HOPS: '2' });
     await service.ready();
     const inner = await startNginx([hostOf(service)], (text) =>
@@ -139,7 +139,7 @@ describeWithNginx('strangers before deploy/nginx', () => {
 if (!hasOpenSsl) process.stderr.write('SKIPPED: TLS before deploy/nginx needs openssl.\n');
 const describeWithTls = hasNginx && hasOpenSsl ? describe : describe.skip;
 describeWithTls('callers before deploy/nginx', () => {
-  it('speak TLS, which it terminates', async () => {
+  it('are reached by TLS, which nginx terminates', async () => {
     const authority = new CertificateAuthority();
     const front = await startNginx([hostOf(world.service)], withLongLimits, authority.issue('nginx', 'IP:127.0.0.1'));
     const address = front.url.replace('http:', 'https:') + PATHS.orderUpdate;
@@ -167,27 +167,31 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
   });
   afterAll(() => nginx?.stop());
 
-  it.each(ALL_PATHS)('%s: a compressed answer is whole, and its tag gives 304 from every replica', async (path) => {
-    const plain = await ask(path, { 'Accept-Encoding': 'identity' });
-    const coded = await ask(path, { 'Accept-Encoding': 'gzip' });
-    expect(coded.headers.get('content-encoding')).toBe('gzip');
-    expect(coded.headers.get('vary')).toContain('Accept-Encoding');
-    expect(await coded.text()).toBe(await plain.text());
-    const etag = coded.headers.get('etag') ?? '';
-    for (let replica = 0; replica < 3; replica++) expect((await ask(path, { 'If-None-Match': etag })).status).toBe(304);
-  });
+  it.each(ALL_PATHS)(
+    'give a whole compressed answer for %s, and every replica answers 304 to its tag',
+    async (path) => {
+      const plain = await ask(path, { 'Accept-Encoding': 'identity' });
+      const coded = await ask(path, { 'Accept-Encoding': 'gzip' });
+      expect(coded.headers.get('content-encoding')).toBe('gzip');
+      expect(coded.headers.get('vary')).toContain('Accept-Encoding');
+      expect(await coded.text()).toBe(await plain.text());
+      const etag = coded.headers.get('etag') ?? '';
+      for (let replica = 0; replica < 3; replica++)
+        expect((await ask(path, { 'If-None-Match': etag })).status).toBe(304);
+    },
+  );
 
-  it.each(['swagger-ui.css', 'swagger-ui-bundle.js'])('/docs/%s is compressed', async (name) => {
+  it.each(['swagger-ui.css', 'swagger-ui-bundle.js'])('give /docs/%s compressed', async (name) => {
     const { headers } = await ask(`/docs/${name}`, { 'Accept-Encoding': 'gzip' });
     expect(headers.get('content-encoding')).toBe('gzip');
   });
 
-  it('no request fails while a replica is killed, started, and stopped in order', async () => {
+  it('fail no request while a replica is killed, started, and stopped in order', async () => {
     const traffic = new Traffic(() => nginx.url, world.credentials, { perSecond: 50 });
     await until(async () => traffic.asked > 10);
     await restarted.kill();
     const again = await world.replica({ PORT: port });
-    await until(async () => (await again.metric(ANSWERED)) > 0); // nginx uses it again
+    await until(async () => (await again.metric(ANSWERED)) > 0); // nginx uses the started replica again
     await again.end();
     await until(async () => traffic.asked > 100);
     expect((await traffic.stop()).failures).toEqual([]);
@@ -226,7 +230,7 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
         lines: `GET / HTTP/1.1\r\nX: ${'x'.repeat(40_000)}`,
         slug: 'headers-too-large',
       },
-    ])('answers with a problem document of the service where $where', async ({ lines, slug }) => {
+    ])('nginx answers with a problem document of the service if $where', async ({ lines, slug }) => {
       const { responses } = await send(`${lines}\r\nHost: x\r\nConnection: close\r\n\r\n`);
       const [{ headers, text, ...answered }] = responses as [Reply];
       const { status, title } = problemTypes[slug];

@@ -1,4 +1,4 @@
-// What stands in package.json and what has to agree with it: Node.js, dependencies, the version.
+// Compares package.json with everything that has to agree with it: Node.js, dependencies, the version.
 import { readdirSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { expect, it } from '@jest/globals';
@@ -16,7 +16,7 @@ const lock = JSON.parse(readText('package-lock.json')) as {
   version: string;
   packages: Record<string, LockedPackage>;
 };
-/** The lowest version of each major one of Node.js that is supported, such as 20.19.0. */
+/** The lowest supported version of each major version of Node.js, such as 20.19.0. */
 const lowestVersions = (engines?.['node'] ?? '').split(' || ').map((range) => range.replace('^', ''));
 const lowestNames = lowestVersions.map((lowest) => lowest.replace(/\.0$/, ''));
 
@@ -26,7 +26,7 @@ it('the version of Node.js is the same in every stage of the image and for versi
   expect(images[0]?.[1]).toBe(readText('.nvmrc').trim());
   const [oldest = ''] = lowestVersions;
   const typesMajor = devDependencies['@types/node']?.split('.')[0];
-  expect(typesMajor).toBe(oldest.split('.')[0]); // so that nothing newer is used
+  expect(typesMajor).toBe(oldest.split('.')[0]); // so that the code uses nothing newer
 });
 
 it('the versions of Node.js are the same in package.json, the pages and CI', () => {
@@ -37,7 +37,7 @@ it('the versions of Node.js are the same in package.json, the pages and CI', () 
 });
 
 it.each(['18.20.8', '20.18.3', '21.7.3', '22.11.0', '23.11.1', '25.2.0', '27.0.0'])(
-  'Node.js %s ends with one sentence',
+  'Node.js %s is refused in one sentence',
   async (unsupported) => {
     const other = `Object.defineProperty(process.versions,"node",{value:"${unsupported}"})`;
     const command = `node --import 'data:text/javascript,${other}' scripts/prepare.mjs`;
@@ -47,11 +47,11 @@ it.each(['18.20.8', '20.18.3', '21.7.3', '22.11.0', '23.11.1', '25.2.0', '27.0.0
   },
 );
 
-it('a clone has the line ends of the project on every system', () => {
+it('git gives a clone the same line ends on every system', () => {
   expect(readText('.gitattributes')).toMatch(/^\* text=auto eol=lf$/m);
 });
 
-it('each install script of the lock file is allowed or refused, and that of every PostgreSQL is allowed', () => {
+it('each install script of the lock file is allowed or refused, and all scripts of PostgreSQL are allowed', () => {
   const withScript = Object.entries(lock.packages).filter(([, { hasInstallScript }]) => hasInstallScript);
   const names = withScript.map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 13));
   const allowed = manifest['allowScripts'] ?? {};
@@ -69,7 +69,7 @@ it('every direct dependency has its reason in CONTRIBUTING.md', () => {
   expect(listed.toSorted()).toEqual(direct.toSorted());
 });
 
-it('the programs import nothing but dependencies, so that they run after npm prune --omit=dev', () => {
+it('the programs import only production dependencies, so that they run after npm prune --omit=dev', () => {
   const files = readdirSync(join(PROJECT, 'dist'), { recursive: true, encoding: 'utf8' });
   const ofPrograms = files.filter((file) => file.endsWith('.js') && !file.startsWith(`demo${sep}`));
   const names = new Set(ofPrograms.flatMap((file) => packagesIn(readText(join('dist', file)))));
@@ -77,7 +77,7 @@ it('the programs import nothing but dependencies, so that they run after npm pru
   expect([...names].filter((name) => !dependencies[name])).toEqual([]);
 });
 
-/** Of `import`, `export … from`, `import('…')`, and of files that are looked for. */
+/** Returns the packages that a source names in `import`, `export … from`, `import('…')`, and in paths of files. */
 function packagesIn(source: string): string[] {
   const imported = ts.preProcessFile(source).importedFiles.map(({ fileName }) => fileName);
   const resolved = [...source.matchAll(/import\.meta\.resolve\(.(?<address>[\w@/-]+)/g)];
@@ -89,7 +89,7 @@ function packagesIn(source: string): string[] {
   });
 }
 
-it('the version stands in the lock file, the image, the manifests, the README and the changelog', async () => {
+it('the version is the same in the lock file, the image, the manifests, the README and the changelog', async () => {
   expect(lock.version).toBe(version);
   const check = await shell('node scripts/set-version.mjs --check', PROJECT, {});
   expect(check).toEqual({ status: 0, stdout: '', stderr: '' });

@@ -320,7 +320,7 @@ describe('the application answers with a problem document', () => {
   it.each<{ name: string; body: string; type?: string; status: number; detail: string }>([
     { name: 'a wrong member', body: '{"text":1}', status: 400, detail: 'text must be a string' },
     { name: 'malformed JSON', body: '{"ols_secret', status: 400, detail: 'The body is not valid JSON.' },
-    { name: 'more than 100 kB', body: LARGE, status: 413, detail: 'request entity too large' },
+    { name: 'more than 16 kB', body: LARGE, status: 413, detail: 'request entity too large' },
     { name: 'another type', body: 'x', type: 'text/plain', status: 400, detail: 'text must be' },
   ])('to a body with $name', async ({ body, type, status, detail }) => {
     const reply = await ask({ path: '/notes', method: 'POST', body, type });

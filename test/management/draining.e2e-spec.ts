@@ -1,4 +1,4 @@
-// The end of the service as its callers see it. Signals and the status of the process are in shutdown.e2e-spec.ts.
+// The end of the service, as callers see it. shutdown.e2e-spec.ts tests signals and the exit status.
 import { EventEmitter, once } from 'node:events';
 import * as timers from 'node:timers/promises';
 import { afterEach, expect, it, jest } from '@jest/globals';
@@ -9,16 +9,16 @@ import { Reader, requestTo } from '../support/reader.js';
 import { Traffic } from '../support/traffic.js';
 import { until } from '../support/until.js';
 
-/** How long requests are answered on after a signal; in this file until the test says so. */
+/** The time for which requests are still answered after a signal. It is so long that only the tests end it. */
 const DRAIN_SECONDS = 3_600;
-/** How long clients may continue to read, as src/http/draining.ts has it. */
+/** The time for which clients may go on reading. The same as in src/http/draining.ts. */
 const CLOSE_MS = 4_000;
 
 const balancer = new EventEmitter();
-/** How often src/http/draining.ts looks whether answers have been read: this long each time. */
+/** The pause of src/http/draining.ts between two looks whether answers have been read. */
 const LOOK_MS = 20;
 let looks = 0;
-/** How many replicas have begun to drain. */
+/** The number of replicas that have begun to drain. */
 let drains = 0;
 jest.unstable_mockModule('node:timers/promises', () => ({
   ...timers,
@@ -39,7 +39,7 @@ interface Ending {
   readonly ended: Promise<void>;
 }
 
-/** It gets a signal, and answers on for DRAIN_SECONDS. */
+/** Sends a signal to a service, which still answers for DRAIN_SECONDS. */
 async function end(service: LocalService): Promise<Ending> {
   const before = drains;
   const ended = service.end();
@@ -50,7 +50,7 @@ async function end(service: LocalService): Promise<Ending> {
 const replica = (): Promise<LocalService> =>
   world.replica({ DRAIN_SECONDS: String(DRAIN_SECONDS), KEEP_ALIVE_SECONDS: '33' });
 
-/** Whether a new connection is refused, because the port is closed. */
+/** Returns whether a new connection is refused, because the port is closed. */
 async function isRefused(url: string): Promise<boolean> {
   try {
     await fetch(url);
@@ -65,12 +65,12 @@ async function closePort({ service }: Ending): Promise<void> {
   await until(() => isRefused(service.url));
 }
 
-it('KEEP_ALIVE_SECONDS is how long a connection may be idle', async () => {
+it('a connection may be idle for KEEP_ALIVE_SECONDS', async () => {
   const { headers } = await world.get(PATHS.orderUpdate, { service: await replica() });
   expect(headers.get('keep-alive')).toBe('timeout=33');
 });
 
-it('readiness turns off at once; for DRAIN_SECONDS requests are answered with Connection: close', async () => {
+it('after a signal the replica is immediately not ready, and answers with Connection: close for DRAIN_SECONDS', async () => {
   const { service, ended } = await end(await replica());
   const { status: readiness, text } = await service.readiness();
   const detail = 'The service is shutting down.';
@@ -83,7 +83,7 @@ it('readiness turns off at once; for DRAIN_SECONDS requests are answered with Co
   await ended;
 });
 
-it('committed changes are served until the end', async () => {
+it('a replica that ends still serves new changes', async () => {
   const { service, ended } = await end(await replica());
   await world.database.addValue('Late');
   await until(async () => (await world.get(PATHS.orderUpdate, { service })).text.includes('Late'));
@@ -91,7 +91,7 @@ it('committed changes are served until the end', async () => {
   await ended;
 });
 
-it('under traffic no request fails while a balancer takes the replica out', async () => {
+it('no request fails while a balancer stops using a replica that ends', async () => {
   const service = await replica();
   let target = service;
   const traffic = new Traffic(() => target.url, world.credentials);
@@ -104,7 +104,7 @@ it('under traffic no request fails while a balancer takes the replica out', asyn
   expect((await traffic.stop()).failures).toEqual([]);
 });
 
-it('connections that have sent nothing, or half a request, are answered when the port is closed', async () => {
+it('connections without a request, or with half of one, still get answers when the port closes', async () => {
   liftLimits(CLOSE_MS);
   const service = await replica();
   const request = requestTo(PATHS.orderUpdate, world.headers);
@@ -118,7 +118,7 @@ it('connections that have sent nothing, or half a request, are answered when the
   await ending.ended;
 });
 
-it('an answer that is being read is not cut before the closing time is over', async () => {
+it('an answer that a client is reading is not cut before the closing time is over', async () => {
   liftLimits(CLOSE_MS);
   await world.database.query(
     `insert into communication_code

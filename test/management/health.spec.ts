@@ -1,4 +1,4 @@
-// One definition of "until callers are refused" for readiness and metrics, with real issuers.
+// Readiness and metrics with real issuers: both use the same time until callers are refused.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
 import type { ApiKeysService } from '../../src/auth/api-keys/api-keys.service.js';
 import type { Draining } from '../../src/http/draining.js';
@@ -35,7 +35,7 @@ async function observe(verifier: Verifier) {
 const noKeyOf = ({ url }: Issuer): string => `No key that ${url} publishes can verify a token.`;
 const notFetched = ({ url }: Issuer): string => `The signing keys of ${url} were not fetched yet.`;
 
-it('key sets without keys that verify: every caller is refused, so not ready, until one has keys again', async () => {
+it('the service is not ready if no issuer has a usable key, until one has keys again', async () => {
   source.fault = 'empty set';
   other.fault = 'empty set';
   const verifier = new Verifier([source, other]);
@@ -50,20 +50,20 @@ it('key sets without keys that verify: every caller is refused, so not ready, un
   expect(await verifier.findStatus(await source.token())).toBe(200);
 });
 
-it('an issuer with an empty key set beside one with keys: the service is ready', async () => {
+it('the service is ready if one issuer has keys, although another has none', async () => {
   source.fault = 'empty set';
   const { health } = await observe(new Verifier([source, other]));
   expect(health.isReady).toBe(true);
 });
 
-it('an issuer with an empty key set beside one that was never reached: the reasons name both', async () => {
+it('the reasons name both an issuer with an empty key set and an issuer that never answered', async () => {
   source.fault = 'empty set';
   other.fault = 'down';
   const { health } = await observe(new Verifier([source, other]));
   expect(health.unavailableReasons).toEqual([`${noKeyOf(source)} ${notFetched(other)}`]);
 });
 
-it('an issuer that was never reached: its own callers are refused, and those of others are not', async () => {
+it('an issuer that never answered costs its own callers their answers, but no caller of another issuer', async () => {
   other.fault = 'down';
   const { health, text } = await observe(new Verifier([source, other]));
   expect(health.isReady).toBe(true);

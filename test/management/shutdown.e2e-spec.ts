@@ -1,4 +1,4 @@
-// Signals, and the end of the process. draining.e2e-spec.ts has what callers see of it.
+// Signals, and the end of the process. draining.e2e-spec.ts tests what callers see.
 import { expect, it } from '@jest/globals';
 import { preload } from '../support/preload.js';
 import { run } from '../support/program.js';
@@ -7,7 +7,7 @@ import { processWorld } from '../support/test-world.js';
 
 const world = processWorld({ replicas: 0 });
 
-/** Sends signals until the process has ended. */
+/** Sends signals again and again until the process has ended. */
 async function insist(service: RunningService): Promise<number | null> {
   const again = setInterval(() => service.signal('SIGTERM'), 100);
   const status = await service.exited();
@@ -22,7 +22,7 @@ it('a signal ends the process also before the service is loaded', async () => {
       if (event === 'SIGHUP') setImmediate(() => process.kill(process.pid, 'SIGTERM'));
       return on.call(this, event, ...rest);
     };`);
-  // Once it is loaded, the start ends with 1, because the variables of the service are missing
+  // Without the signal the start would end with 1, because the variables of the service are missing
   expect(await run('main.js', [], signalAtOnce)).toMatchObject({ status: 0, stderr: '' });
 });
 
@@ -34,10 +34,10 @@ it('a signal ends the process with 0 after its last log line', async () => {
   expect(level).toBe('info');
 });
 
-it('a second signal is ignored within a second of the first one, and ends the process immediately after that', async () => {
+it('a second signal is ignored within a second of the first, and later ends the process immediately', async () => {
   const service = await world.start({ DRAIN_SECONDS: '3600' });
   service.signal('SIGTERM');
-  service.signal('SIGTERM'); // npm passes on what the terminal has sent, too
+  service.signal('SIGTERM'); // npm passes on a signal that the terminal has sent, too
   await service.waitForLog(({ msg }) => msg === 'stopping');
   expect((await service.readiness()).status).toBe(503);
   expect(await insist(service)).toBe(130);

@@ -9,7 +9,7 @@ import { PROJECT, begin } from '../support/program.js';
 
 const world = localWorld({ replicas: 0 });
 
-/** Logs until lines are dropped, and a hundred lines more. Ends as the service does. */
+/** A program that logs until lines are dropped, then a hundred lines more, and ends as the service does. */
 const LOGS_ON = `
   import { setImmediate as turn } from 'node:timers/promises';
   import { Configuration } from './dist/configuration/configuration.js';
@@ -20,7 +20,7 @@ const LOGS_ON = `
   const dropped = async () => (await metrics.logLinesDropped.get()).values[0].value;
   let logged = 0;
   const log = async () => {
-    if (++logged > 20_000) process.exit(1); // nothing is dropped
+    if (++logged > 20_000) process.exit(1); // no line was dropped
     logger.log({ message: 'x'.repeat(10_000) });
     await turn();
   };
@@ -42,16 +42,16 @@ it.each([
   const counted = once(child.stderr as Readable, 'end');
   expect(await once(child, 'exit')).toEqual([0, null]);
   await counted;
-  // Node.js takes up to 64 KiB for a reader that is paused, which are six lines
+  // Node.js buffers up to 64 KiB, which are six lines, for a paused reader
   expect(Number(output.stderr)).toBeGreaterThanOrEqual(90);
 });
 
-it('a failed request has one line under the id of its problem document', async () => {
+it('a failed request has one log line, with the id of its problem document', async () => {
   const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
   const service = await world.replica({ DRAIN_SECONDS: '0' });
   const reply = await world.get(`${PATHS.communicationCodes}?x=1`, { service, headers: { traceparent } });
   const { instance } = expectProblem(reply, 'invalid-query');
-  await service.end(); // no line comes later
+  await service.end(); // after the end there are no more lines
   const lines = service.lines.filter(({ requestId }) => instance === `urn:uuid:${String(requestId)}`);
   expect(lines).toEqual([
     {
@@ -90,7 +90,7 @@ it.each([
     },
   },
 ])(
-  'no line at any level, and no answer, holds a credential that a caller sends in $place, or a part of one',
+  'no log line at any level, and no answer, contains a credential that a caller sends in $place, or a part of it',
   async ({ ask }) => {
     const service = await world.replica({ LOG_LEVEL: 'trace', TRUSTED_PROXY_HOPS: '1', DRAIN_SECONDS: '0' });
     const { path = PATHS.orderUpdate, headers } = ask() as { path?: string; headers?: Record<string, string> };

@@ -10,13 +10,13 @@ const DAY_SECONDS = 86_400;
 const AWAY = 'postgres://order_lookup_service:secret@127.0.0.1:1/none';
 const world = localWorld();
 
-/** All that /metrics says. */
+/** Returns the text of /metrics. */
 async function textOf(service: LocalService): Promise<string> {
   const response = await fetch(`${service.managementUrl}/metrics`);
   return response.text();
 }
 
-/** The values of all series of the service, by name and labels. */
+/** Returns the values of all series of the service, by name and labels. */
 async function scrape(service: LocalService): Promise<Map<string, number>> {
   const text = await textOf(service);
   const lines = text.split('\n').filter((line) => line.startsWith('order_lookup_'));
@@ -42,7 +42,7 @@ it.each([
   expect((await scrape(world.service)).get(series)).toBe(value);
 });
 
-it('a replica shows how old everything is, and how long it may be used', async () => {
+it('a replica shows the age of keys, codes and signing keys, and for how long it may use them', async () => {
   const nowSeconds = Date.now() / 1000;
   const values = await scrape(world.service);
   const valueOf = (series: string): number => values.get(series) ?? NaN;
@@ -95,7 +95,7 @@ it('a replica counts requests, clients, refusals and verified tokens without nam
   }
 });
 
-it('a replica that waits for the database says so, and has no age of what it never read', async () => {
+it('a replica that waits for the database says so, and shows no age of content that it never read', async () => {
   const service = await world.start({ DATABASE_URL: AWAY });
   await service.waitForLog(({ msg }) => msg === 'database (codes): failed, callers are refused');
   const values = await scrape(service);

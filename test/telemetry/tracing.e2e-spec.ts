@@ -8,7 +8,7 @@ import { processWorld } from '../support/test-world.js';
 import { until } from '../support/until.js';
 
 const collector = await Collector.start();
-/** At its end the process says whether it had loaded the SDK; prom-client loads the API alone. */
+/** A module that makes a process say at its end whether it has loaded the SDK. prom-client loads only the API. */
 const SAYS_WHETHER_LOADED = preload(`
   import Module from 'node:module';
   import { writeSync } from 'node:fs';
@@ -29,7 +29,7 @@ afterAll(() => collector.close());
 const randomId = (bytes: number): string => randomBytes(bytes).toString('hex');
 
 const filter = `${PATHS.communicationCodes}?code=S1`;
-/** A path that holds credentials by mistake. */
+/** Returns a path that contains credentials by mistake. */
 const secretPath = (): string => `/${world.key.key}?${world.token}`;
 
 it.each([
@@ -43,7 +43,7 @@ it.each([
   },
   { method: 'DELETE', path: () => PATHS.orderUpdate, status: 405, route: PATHS.orderUpdate },
 ])(
-  '$method of the route $route has a span with its parent and nothing that a caller could put a secret into',
+  '$method of the route $route has a span with its parent, and with no text that could contain a secret',
   async ({ method, path, status, route }) => {
     const traceId = randomId(16);
     const parentSpanId = randomId(8);
@@ -80,7 +80,7 @@ it.each([
   },
 );
 
-it('a trace begins at the service where the caller names none, or one that is no trace', async () => {
+it('the service begins a trace if the caller names none, or names a malformed one', async () => {
   const noTraces = [undefined, 'ff-x', `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`];
   for (const traceparent of noTraces) {
     await world.get(PATHS.orderCaptureV2, { headers: { traceparent } });
@@ -92,7 +92,7 @@ it('a trace begins at the service where the caller names none, or one that is no
   expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(3);
 });
 
-/** Ends a service. */
+/** Ends a service, and returns whether it has loaded the SDK. */
 async function hadLoadedTracing(service: RunningService): Promise<boolean> {
   service.signal('SIGTERM');
   expect(await service.exited()).toBe(0);
@@ -101,8 +101,8 @@ async function hadLoadedTracing(service: RunningService): Promise<boolean> {
   return isSaid.exec(service.output)?.[1] === 'true';
 }
 
-// The last test: it ends the service of the others
-it("OpenTelemetry's SDK is not loaded where traces are off", async () => {
+// Last, because this test ends the service of the others
+it("OpenTelemetry's SDK is not loaded if traces are off", async () => {
   const off = await world.start({ OTEL_SDK_DISABLED: 'true' });
   expect(await hadLoadedTracing(off)).toBe(false);
   expect(await hadLoadedTracing(world.service)).toBe(true);
