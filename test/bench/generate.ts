@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Load, Tally } from './generator.js';
 
-/** Runs the load generator in a thread of its own, to the end of the load. */
+/** Runs the load generator in its own thread until the end of the load. */
 export async function generate(load: Load): Promise<Tally> {
   const worker = new Worker(join(import.meta.dirname, 'generator.js'), { workerData: load });
   const [tally] = (await once(worker, 'message')) as [Tally];

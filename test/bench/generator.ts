@@ -1,6 +1,5 @@
-// Sends requests over keep-alive connections, one at a time on each, and counts the answers by their status. General
-// load generators need more CPU time than the service: on two cores they would be measured instead of it. Runs in a
-// thread of its own.
+// Sends requests over kept connections, one at a time on each, and counts the answers by status. It runs in its own thread.
+// General load generators need more CPU time than the service: on two cores they, not the service, would be the limit.
 import { type Socket, connect } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 import { contentLengthOf } from '../support/reader.js';
@@ -8,19 +7,19 @@ import { contentLengthOf } from '../support/reader.js';
 export interface Load {
   readonly port: number;
   readonly connections: number;
-  /** Whole requests, sent in turn. */
+  /** The whole requests, which are sent in turn. */
   readonly requests: readonly string[];
   readonly end: LoadEnd;
-  /** The thread never sleeps: the kernel charges the waking of a thread that sleeps to the process that wakes it. */
+  /** True if the thread never sleeps. The kernel charges the waking of a thread to the server that wakes it. */
   readonly spins?: boolean;
-  /** Requests a second at most; without it each connection asks again as soon as it is answered. */
+  /** The limit of requests a second. Without it each connection sends again as soon as its answer has come. */
   readonly perSecond?: number;
 }
 
-/** When the run ends: after a time, or when each request was sent once. */
+/** The end of the run: after a time, or after each request was sent once. */
 export type LoadEnd = { readonly kind: 'time'; readonly seconds: number } | { readonly kind: 'all sent' };
 
-/** How many answers there were, by status. */
+/** The number of answers by status. */
 export type Tally = Record<string, number>;
 
 const END_OF_HEAD = '\r\n\r\n';
@@ -30,7 +29,7 @@ const load = workerData as Load;
 const packets = load.requests.map((request) => Buffer.from(request));
 const tally: Tally = {};
 const startedAt = performance.now();
-/** Connections that wait until the next request is due. */
+/** The connections that wait until the next request is due. */
 const waiting: Connection[] = [];
 let sentCount = 0;
 let isRunning = true;
@@ -51,7 +50,7 @@ class Connection {
   private end: () => void = () => undefined;
   private head = '';
   private status = '';
-  /** Bytes of the body that have not come yet. */
+  /** The number of bytes of the body that have not come yet. */
   private missing = 0;
 
   constructor() {
@@ -59,7 +58,7 @@ class Connection {
     this.ended = new Promise((resolve, reject) => {
       this.end = resolve;
       this.socket.once('error', reject);
-      // Without effect where this end came first
+      // Without effect if this side has ended the connection
       this.socket.once('close', () => reject(new Error('the server closed a connection')));
     });
     this.socket.once('connect', () => this.ask());
@@ -86,7 +85,7 @@ class Connection {
     this.ask();
   }
 
-  /** @returns whether the head is whole */
+  /** @returns whether the whole head has come */
   private readHead(bytes: Buffer): boolean {
     this.head += bytes.toString('latin1');
     const end = this.head.indexOf(END_OF_HEAD);
@@ -103,7 +102,7 @@ function spin(): void {
   if (isRunning) setImmediate(spin);
 }
 
-/** Leaves the core to others between the requests. */
+/** Sends requests at the wanted rate, and sleeps between them. */
 function keepPace(): void {
   while (waiting.length > 0 && (isNextDue() || isOver())) waiting.shift()?.ask();
   if (isRunning) setTimeout(keepPace, 1);

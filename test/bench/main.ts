@@ -1,9 +1,9 @@
-// `npm run bench -- [--quick] [--beside FOLDER]`: the CPU time of a request to the service, beside its peers. FOLDER is
-// another checkout of the service, with its dist/ and node_modules/, that is measured in the same run as "before".
+// `npm run bench -- [--quick] [--beside FOLDER]` measures the CPU time of a request to the service and to its peers. FOLDER
+// is another checkout of the service, with its dist/ and node_modules/. It is measured in the same run as "before".
 //
-// All servers run on the Node.js that runs this. The speed of a shared machine changes from second to second, so each
-// round measures all of them anew, in another order, and only ratios within a round are compared. RESULTS.md and
-// results.svg keep the last run; `--quick` only prints.
+// All servers run on the Node.js that runs this. The speed of a shared machine changes from second to second. So each round
+// measures all servers anew, in another order, and only ratios within a round are compared. RESULTS.md and results.svg
+// contain the last run. `--quick` only prints.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { PROJECT } from '../support/program.js';
@@ -47,7 +47,7 @@ ${rounds} rounds of ${seconds} s for each line.`;
 process.exit(0);
 
 async function measureAll(scenarios: readonly Scenario[]): Promise<Result[]> {
-  // The first answers are slower: V8 has not compiled the code yet
+  // Warm up, because the first answers are slow until V8 has compiled the code
   for (const scenario of scenarios) await measure(scenario, WARM_UP_SECONDS);
   console.error('warmed up');
   const results = scenarios.map((scenario): Result => ({ scenario, rounds: [] }));
@@ -62,7 +62,7 @@ async function measureRound(results: readonly Result[]): Promise<void> {
   const hello = results.filter(({ scenario }) => scenario.serverName === HELLO);
   const measured = new Map<Result, Measurement>();
   const helloCosts: number[] = [];
-  // The hello world more often, since all ratios stand on it
+  // The hello world is measured more often, because all ratios depend on it
   for (const result of shuffled([...results, ...hello, ...hello])) {
     const measurement = await measure(result.scenario, seconds);
     measured.set(result, measurement);

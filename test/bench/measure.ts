@@ -3,10 +3,10 @@ import { generate } from './generate.js';
 import type { Scenario } from './scenarios.js';
 
 export interface Measurement {
-  /** CPU time of the server's process for one request, in microseconds. */
+  /** The CPU time of the server's process for one request, in microseconds. */
   readonly cpuMicroseconds: number;
   readonly requestsPerSecond: number;
-  /** Share of one core that the server had. Far below 1, the load generator was the bottleneck. */
+  /** The share of one core that the server used. Far below 1, the load generator was the bottleneck. */
   readonly coreShare: number;
 }
 
@@ -41,7 +41,7 @@ export async function measure(scenario: Scenario, seconds: number): Promise<Meas
   };
 }
 
-/** So that filters which are new do not stand where the round before began. */
+/** Returns the requests from a random place on, so that a round does not repeat the new filters of the last round. */
 function fromAnyPlace(requests: readonly string[]): string[] {
   const first = Math.floor(Math.random() * requests.length);
   return [...requests.slice(first), ...requests.slice(0, first)];

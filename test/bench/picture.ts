@@ -12,7 +12,7 @@ function escape(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** An SVG with a bar for each result, a line at the hello world's cost, and a mark at each aim. */
+/** Returns an SVG with a bar for each result, a line at the hello world's cost, and a mark at each aim. */
 export function picture(results: readonly Result[]): string {
   const longest = Math.max(...results.map(medianRatio));
   const pixels = (ratio: number): number => Math.round((ratio / longest) * (WIDTH - LABEL_WIDTH - 60));

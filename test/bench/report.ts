@@ -2,7 +2,7 @@ import type { Measurement } from './measure.js';
 import type { Scenario } from './scenarios.js';
 
 interface Round extends Measurement {
-  /** CPU time of a request, in that of the hello world in the same round. */
+  /** The CPU time of a request, divided by the hello world's in the same round. */
   readonly ratio: number;
 }
 

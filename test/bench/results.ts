@@ -4,7 +4,7 @@ import { cpus } from 'node:os';
 
 const TITLE = '# Results\n\nWritten by the commands themselves; figures depend on the machine.';
 
-/** The commit, the day, the machine and Node.js, in words. */
+/** Returns the commit, the day, the machine and the version of Node.js, in words. */
 function circumstances(): string {
   const commit = execFileSync('git', ['describe', '--always', '--dirty'], { encoding: 'utf8' });
   const day = new Date().toISOString().slice(0, 10);
@@ -12,7 +12,7 @@ function circumstances(): string {
   return `Commit \`${commit.trim()}\`, ${day}, ${machine}, Node.js ${process.version}`;
 }
 
-/** Writes what a command printed into a page of results, in the place of what it printed before. */
+/** Writes the output of a command into a page of results. It replaces the former output of this command. */
 export function saveResult(file: string, command: string, found: string): void {
   const page = existsSync(file) ? readFileSync(file, 'utf8') : TITLE;
   const [title = TITLE, ...sections] = page.split(/^## /m);

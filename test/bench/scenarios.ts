@@ -7,16 +7,16 @@ export interface Scenario {
   readonly serverName: string;
   readonly server: RunningService;
   readonly name: string;
-  /** Whole requests, sent in turn. */
+  /** The whole requests, which are sent in turn. */
   readonly requests: readonly string[];
-  /** Of the answers. */
+  /** The status of all answers. */
   readonly status: number;
-  /** The highest CPU time that is aimed at, in that of the hello world. */
+  /** The aim: the highest CPU time, divided by the hello world's. */
   readonly aim?: number;
 }
 
 export const HELLO = 'Nest hello world';
-/** CPU time of a request, in that of the hello world. */
+/** The aims for the CPU time of a request, divided by the hello world's. */
 const AIMS = { lookup: 1.1, filter: 1.1, unauthorized: 2.2 };
 const { orderUpdate, communicationCodes } = PATHS;
 const KNOWN_FILTER = `${communicationCodes}?codeType=TYPE-1&code=CODE-20`;

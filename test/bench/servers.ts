@@ -3,7 +3,7 @@ import { listen } from '../support/ports.js';
 import { RunningService } from '../support/running-service.js';
 import { World } from '../support/world.js';
 
-/** What the service is built for. */
+/** The number of codes for which the service is built. */
 const CODE_COUNT = 20_000;
 const CODES_OF_A_TYPE = 20;
 const PEERS = '.data/long-runs/test/bench/peers';
@@ -12,9 +12,9 @@ const PEERS = '.data/long-runs/test/bench/peers';
 export interface Build {
   readonly name: string;
   readonly plain: RunningService;
-  /** Each request after the first gets 429. */
+  /** A service that answers 429 to each request after the first. */
   readonly limited: RunningService;
-  /** Sends a span for each request to a collector. */
+  /** A service that sends a span for each request to a collector. */
   readonly traced: RunningService;
 }
 
@@ -25,7 +25,7 @@ export class Servers {
   nestHello: RunningService;
   fastify: RunningService;
   private readonly started: RunningService[] = [];
-  /** Takes spans and does not look at them. */
+  /** A collector that accepts spans and ignores them. */
   private readonly collector = createServer((request, response) => {
     request.resume().once('end', () => response.end());
   });
@@ -85,7 +85,7 @@ async function insertCodes({ database }: World): Promise<void> {
   await database.query('analyze communication_code');
 }
 
-/** Filters that find one record each, so many that none is asked for twice within a few seconds. */
+/** Returns filters that find one record each. They are so many that none is used twice within a few seconds. */
 export function differentFilters(): string[] {
   const filters: string[] = [];
   for (let index = 0; index < CODE_COUNT; index++) {

@@ -8,7 +8,7 @@ import { StalledClients } from '../support/stalled-clients.js';
 import type { World } from '../support/world.js';
 
 const CONNECTIONS = 100;
-/** So many connections ask before others ask for their filters again. */
+/** The number of connections that ask between two rounds of the other filters. */
 const CONNECTIONS_OF_A_STEP = 10;
 const CODES = 20_000;
 const { communicationCodes } = PATHS;
@@ -28,9 +28,9 @@ const ATTACKS: readonly Attack[] = [
 ];
 
 /**
- * Reports the memory of a replica while 100 connections with a valid key ask for the largest answers, and others ask for
- * so many other filters after every tenth connection. All codes are of one type, with the longest descriptions.
- * @param only a part of the names of the attacks that are tried
+ * Reports the memory of a replica while 100 connections with a valid key ask for the largest answers. After every tenth
+ * connection, `others` requests use other filters. All codes are of one type, with the longest descriptions.
+ * @param only a part of a name: only attacks with this part are tried
  */
 export async function callers(world: World, others = 2_000, only = ''): Promise<string> {
   await world.database.query(
@@ -41,7 +41,7 @@ export async function callers(world: World, others = 2_000, only = ''): Promise<
   for (const attack of ATTACKS.filter(({ name }) => name.includes(only))) {
     const service = await world.replica({ NODE_OPTIONS: '--max-semi-space-size=8' }); // as in the image
     lines.push(`${attack.name}: ${await run(attack, { world, service, others })}`);
-    console.error(lines.at(-1)); // for a run that is broken off
+    console.error(lines.at(-1)); // printed now, so that an interrupted run shows it, too
     await service.kill();
   }
   return lines.join('\n');

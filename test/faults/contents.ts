@@ -1,11 +1,11 @@
-// What callers get while all codes change, and at moments. Fails nothing: it only reports.
+// Reports what callers get while all codes change, and at times at which codes begin or end. It never fails.
 import { skewedClock } from '../support/preload.js';
 import { flipCodes } from '../support/flipping.js';
 import { watchMoments } from '../support/effective-times.js';
 import type { World } from '../support/world.js';
 import { quantiles } from './figures.js';
 
-/** Eight readers of three replicas while a writer flips every code. */
+/** Reports the answers of three replicas to eight readers, while a writer flips every code. */
 export async function flip(world: World, wanted = 1_000_000): Promise<string> {
   const { database, replicas, credentials } = world;
   const found = await flipCodes(database, replicas, credentials, { wanted });
@@ -19,8 +19,8 @@ export async function flip(world: World, wanted = 1_000_000): Promise<string> {
 }
 
 /**
- * Three replicas whose clocks are minutes apart, at moments that come while the database is there, and while it is
- * away.
+ * Reports how far apart three replicas switch codes if their clocks differ by minutes, with the database and during its
+ * outage.
  */
 export async function moment(world: World, count = 50): Promise<string> {
   for (const ahead of [-90_000, 0, 90_000]) world.replicas.push(await world.replica(skewedClock(ahead)));

@@ -9,7 +9,7 @@ import type { World } from '../support/world.js';
 const ROUNDS = 10;
 const HOSTS = ['127.0.0.1', '127.0.0.2', '127.0.0.3'];
 const REQUESTS_PER_SECOND = 500;
-/** In which a balancer notices that a replica is back. */
+/** The time in which a balancer notices that a replica is back. */
 const NOTICED_MS = 3_000;
 const DRAIN_SECONDS = [4, 15];
 const BALANCERS = ['nginx', 'haproxy', 'caddy'] as const;
@@ -18,14 +18,14 @@ interface Course {
   readonly name: string;
   readonly balancer: (typeof BALANCERS)[number];
   readonly drainSeconds: number;
-  /** How often each replica is restarted. */
+  /** The number of restarts of each replica. */
   readonly rounds: number;
 }
 
 /**
- * Restarts replicas under traffic behind nginx as deploy/nginx has it, and behind HAProxy and Caddy as docs/balancers.md
- * has them, each for several values of DRAIN_SECONDS, one after the other. Gives what failed.
- * @param only a part of the name of the course that alone is run, such as `nginx, DRAIN_SECONDS=4`
+ * Restarts replicas under traffic behind nginx (deploy/nginx), HAProxy and Caddy (docs/balancers.md), with several values
+ * of DRAIN_SECONDS. Returns the failures.
+ * @param only a part of a name, such as `nginx, DRAIN_SECONDS=4`: only courses with this part are run
  */
 export async function gateway(world: World, rounds = ROUNDS, only = ''): Promise<string> {
   const reports: string[] = [];
@@ -67,7 +67,7 @@ function startFront(balancer: Course['balancer'], ports: Record<'PORT' | 'MANAGE
   return startBalancer(balancer, ports, withThirdReplica);
 }
 
-/** The page has two replicas, in HAProxy's form and in Caddy's. */
+/** Adds a third replica to the configuration of the page, in the form of HAProxy or of Caddy. */
 const withThirdReplica = (configuration: string): string =>
   configuration
     .replace('server b 10.0.0.2:3000', '$&\n  server c 10.0.0.3:3000')

@@ -8,16 +8,16 @@ import { failuresIn } from './figures.js';
 
 const OPTIONS = { ...WITHIN_A_SECOND, perSecond: 500 };
 const FAULTS: readonly Fault[] = ['down', 'slow', 'status 500', 'html', 'redirect', 'bomb'];
-/** Of forged tokens beside a valid API key. */
+/** The pause between two forged tokens with a valid API key. */
 const FLOOD_INTERVAL_MS = 5;
-/** How often a caller with a token of a new key tries. */
+/** The pause between two attempts of a caller with a token of a new key. */
 const RETRY_INTERVAL_MS = 100;
-/** Longer than the pause between two fetches. */
+/** A time that is longer than the pause between two fetches of keys. */
 const REST_MS = 6_000;
 
 /**
- * An issuer that fails in several ways, for so many seconds each, and that rotates its keys without a warning, under
- * 500 requests a second of established callers.
+ * Reports what established callers get, at 500 requests a second, while the issuer fails in several ways, for this many
+ * seconds each, and rotates its keys without a warning.
  */
 export async function issuers(world: World, seconds = 20): Promise<string> {
   const { issuer, service, credentials } = world;
@@ -37,7 +37,7 @@ export async function issuers(world: World, seconds = 20): Promise<string> {
     lines.push(`${name}: ${found}${failuresIn(report)}`, ...report.failures.slice(0, 3));
   };
 
-  /** How long it takes until a token of a new key is accepted, and what its caller got before. */
+  /** Returns how long it takes until a token of a new key is accepted, and the answers before that. */
   const rotate = async (kid: string): Promise<string> => {
     await issuer.rotate(kid);
     const token = await issuer.token();
@@ -54,7 +54,7 @@ export async function issuers(world: World, seconds = 20): Promise<string> {
     return `a token of the new key got 200 after ${tookMs} ms${before}; `;
   };
 
-  /** Tokens of a stranger with unknown key ids, or none, sent with a valid API key while `work` goes on. */
+  /** Does the work while a stranger sends tokens with unknown key ids, or without one, with a valid API key. */
   const beside = async (key: SigningKey, work: () => Promise<string>): Promise<string> => {
     const sent: Promise<number>[] = [];
     const timer = setInterval(() => {

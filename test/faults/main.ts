@@ -1,5 +1,5 @@
-// `npm run faults -- NAME [AMOUNT] [PART]`: long runs that break the surroundings of the service, and print what came
-// of it into RESULTS.md beside this file. Their short forms are in the tests.
+// `npm run faults -- NAME [AMOUNT] [PART]` starts a long run that breaks the surroundings of the service, and writes its
+// results into RESULTS.md in this folder. The tests contain short forms of these runs.
 import { saveResult } from '../bench/results.js';
 import { World } from '../support/world.js';
 import { callers } from './callers.js';
@@ -12,9 +12,9 @@ import { sizes } from './sizes.js';
 import { strangers } from './strangers.js';
 
 interface Run {
-  /** How many replicas it begins with. */
+  /** The number of replicas at the beginning. */
   readonly replicas: number;
-  /** What AMOUNT and PART mean. */
+  /** The meaning of AMOUNT and PART. */
   readonly usage: string;
   readonly run: (world: World, amount?: number, part?: string) => Promise<string>;
 }

@@ -1,4 +1,4 @@
-// Fails where an answer is not 200. How much memory that takes fails nothing: it is only reported.
+// Fails if an answer is not 200. The memory is only reported.
 import { generate } from '../bench/generate.js';
 import { residentMebibytes } from '../support/process-figures.js';
 import { requestTo } from '../support/reader.js';
@@ -6,12 +6,12 @@ import { ALL_PATHS } from '../support/paths.js';
 import type { RunningService } from '../support/running-service.js';
 import type { World } from '../support/world.js';
 
-/** After so many requests memory is read. */
+/** The number of requests between two readings of the memory. */
 const REQUESTS_OF_A_STEP = 100_000;
-/** So many requests are made beforehand, and sent together. */
+/** The number of requests that are made first, and then sent together. */
 const REQUESTS_OF_A_BATCH = 10_000;
 const BYTES_OF_A_KIBIBYTE = 1_024;
-/** Base64 makes four characters of three bytes. */
+/** The share of bytes in Base64, which makes four characters from three bytes. */
 const BASE64_SHARE = 3 / 4;
 
 interface Kind {
@@ -20,10 +20,10 @@ interface Kind {
 }
 
 /**
- * Resident memory of the service while it answers as many requests with one token, and then as many with a token of
- * their own each.
+ * Reports the resident memory of the service while it answers requests with one token, and then as many requests with a
+ * new token each.
  * @param count a multiple of 100,000
- * @param leastKibibytes the least size of these tokens
+ * @param leastKibibytes the lowest size of the new tokens
  */
 export async function memory(world: World, count = 1_000_000, leastKibibytes = '0'): Promise<string> {
   if (count % REQUESTS_OF_A_STEP !== 0) throw new Error(`${count} requests are no multiple of ${REQUESTS_OF_A_STEP}`);

@@ -7,9 +7,9 @@ import { WITHIN_A_SECOND } from '../support/traffic.js';
 const OPTIONS = { ...WITHIN_A_SECOND, perSecond: 500 };
 
 /**
- * The real server is stopped, killed, restarted and paused under 500 requests a second. Gives what failed, and how soon
- * changes were there again.
- * @param only a part of the name of the fault that alone is tried
+ * Stops, kills, restarts and pauses the real server under 500 requests a second. Returns the failures, and how soon
+ * changes were served again.
+ * @param only a part of a name: only faults with this part are tried
  */
 export async function outage(world: World, seconds = 60, only = ''): Promise<string> {
   const { postgres } = world;
@@ -39,7 +39,7 @@ export async function outage(world: World, seconds = 60, only = ''): Promise<str
   return lines.join('\n');
 }
 
-/** A restart of a pooler, a failover, an administrator: sessions end while the server can be reached. */
+/** Ends all sessions while the server can be reached, as the restart of a pooler, a failover or an administrator does. */
 async function endSessions({ database }: World, seconds: number): Promise<void> {
   const end = Date.now() + seconds * 1000;
   while (Date.now() < end) {

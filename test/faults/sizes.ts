@@ -11,14 +11,14 @@ const SOON = { everyMs: 2 };
 const { orderUpdate: UPDATE, communicationCodes: CODES } = PATHS;
 
 /**
- * What a replica needs, and how soon a change and a revoked key count, with so many codes: the program in dist/ of the
- * current folder.
+ * Reports the memory and time that a replica needs with this many codes, and how soon a change is served and a revoked
+ * key refused. It measures the program in dist/ of the current folder.
  */
 export async function sizes(world: World, count?: number): Promise<string> {
   const lines: string[] = [];
   for (const codes of count === undefined ? [1_000, 20_000, 100_000] : [count]) {
     lines.push(`${codes} codes: ${(await ofSize(world, codes)).join('; ')}`);
-    console.error(lines.at(-1)); // for a run that is broken off
+    console.error(lines.at(-1)); // printed now, so that an interrupted run shows it, too
   }
   return lines.join('\n');
 }
@@ -38,7 +38,7 @@ async function ofSize(world: World, codes: number): Promise<string[]> {
     const response = await fetch(service.url + path, { headers: { ...headers, 'Api-Key': key } });
     return [response.status, await response.text()];
   };
-  /** Milliseconds from the commit until it counts. */
+  /** Returns the milliseconds from the commit until the change has its effect. */
   const after = async (sql: string, counts: () => Promise<boolean>): Promise<number> => {
     await database.query(sql);
     const committedAt = performance.now();
@@ -49,7 +49,7 @@ async function ofSize(world: World, codes: number): Promise<string[]> {
     `update communication_code set description = '${text}' where code = 'CODE-1'`;
   const served: number[] = [];
   const refused: number[] = [];
-  await service.metric('nodejs_eventloop_lag_max_seconds'); // begins anew with each reading
+  await service.metric('nodejs_eventloop_lag_max_seconds'); // each reading of this metric resets it
   for (let change = 0; change < CHANGES; change++) {
     await pause(300 * Math.random());
     const shows = async (): Promise<boolean> => (await ask(`${CODES}?code=CODE-1`))[1].includes(`"Change ${change}"`);
@@ -59,7 +59,7 @@ async function ofSize(world: World, codes: number): Promise<string[]> {
   for (let change = 0; change < CHANGES; change++) {
     const { key, id } = await issueKey(database);
     await until(async () => (await ask(UPDATE, key))[0] === 200);
-    await database.query(setCode(`Read ${change}`)); // so that all codes are read meanwhile
+    await database.query(setCode(`Read ${change}`)); // makes the service read all codes at the same time
     const revoke = `update api_key set revoked_at = now() where id = '${id}'`;
     refused.push(await after(revoke, async () => (await ask(UPDATE, key))[0] === 401));
   }

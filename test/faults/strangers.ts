@@ -18,9 +18,9 @@ const PAGE = requestTo('/docs/swagger-ui-bundle.js', {});
 const NEVER = requestTo(PATHS.orderUpdate, { 'Transfer-Encoding': 'chunked' });
 
 /**
- * The attacks of strangers, each for so many seconds, and what a caller that was connected before,
- * newcomers, the health check and memory notice. Nothing limits the strangers: a gateway would.
- * @param only a part of the names of the attacks that are tried
+ * Runs attacks of strangers, each for this many seconds. Reports their effect on a caller that was connected before, on
+ * newcomers, on the health check and on memory. Nothing limits the strangers here, as a gateway would.
+ * @param only a part of a name: only attacks with this part are tried
  */
 export async function strangers(world: World, seconds = 12, only = ''): Promise<string> {
   const { issuer, credentials, database } = world;
@@ -154,13 +154,13 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
     ];
     established.close();
     lines.push(`${name} (${outcome}): ${said.join('; ')}`);
-    console.error(lines.at(-1)); // for a run that is broken off
+    console.error(lines.at(-1)); // printed now, so that an interrupted run shows it, too
     await pause(3_000);
   }
   return lines.join('\n');
 }
 
-/** Does the work again and again, and notes how it went. */
+/** Repeats the work, and records times and failures. */
 class Watch {
   private count = 0;
   private failed = 0;
@@ -176,7 +176,7 @@ class Watch {
     void this.run();
   }
 
-  /** How often it was done, how often it failed, and the longest time, also of one that has not ended. */
+  /** Returns the number of attempts and of failures, and the longest time, also of an attempt that has not ended. */
   end(): string {
     this.isOver = true;
     if (this.isUnderWay) this.noteTime();

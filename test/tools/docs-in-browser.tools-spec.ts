@@ -15,7 +15,7 @@ const CHROMIUM = '/usr/bin/chromium';
 const OUTPUT = join(PROJECT, 'test', 'output');
 const BASE_PATH = '/lookups';
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-/** What axe finds on a page, but for what it calls minor or moderate. */
+/** A script that returns the serious and critical findings of axe. */
 const SERIOUS = `axe.run().then(({ violations }) =>
   violations
     .filter(({ impact }) => /serious|critical/.test(impact))
@@ -53,7 +53,7 @@ beforeAll(async () => {
     OAUTH_TOKEN_TYPE: 'at+jwt',
     PORT,
     BASE_PATH,
-    PUBLIC_BASE_URL: 'https://orders.example.com', // the page is opened elsewhere, and calls nothing there
+    PUBLIC_BASE_URL: 'https://orders.example.com', // the test opens the page at another address, and nothing calls this one
   });
   browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
 });
@@ -65,10 +65,10 @@ afterAll(async () => {
   issuer.close();
 });
 
-/** Opens the page, and collects what the browser complains about, and questions to other hosts. */
+/** Opens the page. Collects the complaints of the browser, and requests to other hosts. */
 async function open(options: BrowserContextOptions): Promise<{ page: Page; complaints: string[] }> {
   const page = await browser.newPage(options);
-  page.setDefaultTimeout(0); // the limit of time is that of the runner
+  page.setDefaultTimeout(0); // the runner has its own time limit
   const complaints: string[] = [];
   page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
   page.on('pageerror', (error) => complaints.push(error.message));
@@ -85,7 +85,7 @@ itInBrowser('/docs lets a person enter a key, sign in, and call each operation w
   await page.getByText('press Authorize, enter your API key').waitFor();
   await page.getByRole('button', { name: 'Authorize' }).first().click();
   const dialog = page.locator('.dialog-ux');
-  // The key, the sign-in of a person, and a pasted token: a page cannot use the grant of programs
+  // An API key, the sign-in of a person, and a pasted token. A page cannot use the grant for programs
   expect(await dialog.locator('.auth-container').count()).toBe(3);
   await page.screenshot({ path: join(OUTPUT, 'docs-sign-in.png') });
   await dialog.locator('input[type="text"], input[type="password"]').first().fill(world.key.key);
@@ -105,7 +105,7 @@ itInBrowser('/docs lets a person enter a key, sign in, and call each operation w
   expect(complaints).toEqual([]);
 });
 
-/** Gets an access token by the grant of programs. */
+/** Gets an access token by the client credentials grant. */
 async function fetchToken(): Promise<string> {
   const Authorization = `Basic ${Buffer.from('program:tests-only').toString('base64')}`;
   const body = new URLSearchParams({ grant_type: 'client_credentials' });

@@ -10,7 +10,7 @@ const collector = await Collector.start();
 const world = processWorld({
   environment: {
     ...collector.environment,
-    // What a platform's operator injects
+    // The operator of a platform injects this
     NODE_OPTIONS: `--require ${createRequire(import.meta.url).resolve('@opentelemetry/auto-instrumentations-node/register')}`,
     OTEL_NODE_DISABLED_INSTRUMENTATIONS: disabled,
     OTEL_METRICS_EXPORTER: 'none',
@@ -19,14 +19,14 @@ const world = processWorld({
 });
 afterAll(() => collector.close());
 
-it("beside a platform's auto-instrumentation, with the line of docs/operators.md, all spans are the service's", async () => {
-  // One after the other, each with its span received: meanwhile the service asks its database, as it does at idle
+it("with a platform's auto-instrumentation and the line of docs/operators.md, only the service makes spans", async () => {
+  // One request after another, each until its span has come. Meanwhile the service polls its database
   for (let count = 1; count <= 30; count += 1) {
     await world.get(PATHS.orderUpdate);
     await fetch(`${world.service.managementUrl}/health/ready`);
     await collector.received(count, ({ name }) => name === `GET ${PATHS.orderUpdate}`);
   }
-  const ofContract = 1; // which the world reads once
+  const ofContract = 1; // the world reads the contract once
   const names = new Set(collector.spans.map(({ name }) => name));
   expect([...names]).toEqual(['GET /openapi.json', `GET ${PATHS.orderUpdate}`]);
   expect(collector.spans).toHaveLength(ofContract + 30);

@@ -1,4 +1,4 @@
-// `npm run test:world`: the service with a real Keycloak, programs, and a person who signs in at /docs in Debian's
+// `npm run test:world` runs the service with a real Keycloak, a program, and a person who signs in at /docs in Debian's
 // Chromium. It needs Java 17 or later, Maven (which fetches Keycloak into .data), bash and /usr/bin/chromium.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,7 +25,7 @@ const mapper = (name: string, protocolMapper: string, config: Record<string, str
   protocolMapper,
   config: { 'access.token.claim': 'true', ...config },
 });
-/** As docs/identity-providers.md has it: an audience, and roles of the realm as the claim `roles`. */
+/** The mappers of docs/identity-providers.md: an audience, and the realm's roles as the claim `roles`. */
 const protocolMappers = [
   mapper('audience', 'oidc-audience-mapper', { 'included.custom.audience': AUDIENCE }),
   mapper('roles', 'oidc-usermodel-realm-role-mapper', {
@@ -64,7 +64,7 @@ let world: World;
 
 async function startKeycloak(): Promise<void> {
   const place = ['--http-host=127.0.0.1', `--http-port=${new URL(url).port}`];
-  const options = { cwd: HOME, stdio: 'ignore', detached: true } as const; // a group, to end Java with it
+  const options = { cwd: HOME, stdio: 'ignore', detached: true } as const; // a process group, so that Java ends, too
   keycloak = spawn('bash', ['bin/kc.sh', 'start-dev', '--import-realm', ...place], options);
   const isUp = async (): Promise<boolean> => (await fetch(`${url}/realms/orders`)).ok;
   await until(isUp, { everyMs: 500 });
@@ -79,7 +79,7 @@ async function stopKeycloak(): Promise<void> {
 
 beforeAll(async () => {
   const artifact = `-Dartifact=org.keycloak:keycloak-quarkus-dist:${VERSION}:zip`;
-  mkdirSync(FOLDER, { recursive: true }); // Maven leaves a file of its own in the current folder
+  mkdirSync(FOLDER, { recursive: true }); // Maven writes a file into the current folder
   if (!existsSync(HOME))
     execFileSync('mvn', ['-q', '-B', 'dependency:unpack', artifact, '-DoutputDirectory=.'], {
       cwd: FOLDER,
@@ -87,7 +87,7 @@ beforeAll(async () => {
   const [PORT, port] = [String(await freePort()), await freePort()];
   url = `http://127.0.0.1:${port}`;
   const data = join(HOME, 'data');
-  rmSync(data, { recursive: true, force: true }); // a realm that exists is not imported
+  rmSync(data, { recursive: true, force: true }); // Keycloak imports no realm that exists already
   mkdirSync(join(data, 'import'), { recursive: true });
   for (const name of ['orders', 'other']) {
     const imported = JSON.stringify(realm(name, `http://127.0.0.1:${PORT}`));
@@ -111,7 +111,7 @@ async function ofProgram(client_id = 'batch', name = 'orders'): Promise<string> 
 const statusOf = async (token: string): Promise<number> =>
   (await world.get(PATHS.orderUpdate, { headers: { Authorization: `Bearer ${token}` } })).status;
 
-it('accepts a program with the role; 403 without it, 401 for a token of another realm', async () => {
+it('accepts a program with the role, answers 403 without the role, and 401 to a token of another realm', async () => {
   expect(await statusOf(await ofProgram())).toBe(200);
   expect(await statusOf(await ofProgram('without-role'))).toBe(403);
   expect(await statusOf(await ofProgram('batch', 'other'))).toBe(401);
@@ -128,7 +128,7 @@ it('accepts a person with the role who signs in at /docs', async () => {
   const dialog = page.locator('.dialog-ux');
   await dialog.locator('input').first().fill(world.key.key);
   await dialog.getByRole('button', { name: 'Apply credentials' }).click();
-  await dialog.getByText('select none', { exact: true }).click(); // a role is no scope: Keycloak would refuse it
+  await dialog.getByText('select none', { exact: true }).click(); // Keycloak would refuse the role as a scope
   const opened = page.waitForEvent('popup');
   await dialog.getByRole('button', { name: 'Apply given OAuth2 credentials' }).click();
   const form = await opened;

@@ -1,5 +1,5 @@
-// Each kustomization as kubectl renders it, against the schemas and the types of Kubernetes, the Gateway API and the
-// Prometheus operator. The types refuse what the schemas let pass: fields that do not exist.
+// Compares each kustomization, as kubectl renders it, with the schemas and the types of Kubernetes, the Gateway API and
+// the Prometheus operator. The types refuse unknown fields, which the schemas accept.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ function render(kustomization: string): Manifest[] {
   return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
 }
 
-/** The module of the class and the type of a manifest. */
+/** Returns the module that has the type of a manifest. */
 function homeOf({ apiVersion, kind }: Manifest): string {
   const packages: Record<string, string> = {
     'monitoring.coreos.com': '@kubernetes-models/prometheus-operator',
@@ -45,7 +45,7 @@ function homeOf({ apiVersion, kind }: Manifest): string {
   return `${home}/${apiVersion}/${kind}`;
 }
 
-/** What the compiler says of the manifests as literals of their types. */
+/** Returns the compiler's errors for the manifests, written as literals of their types. */
 function typeErrors(manifests: readonly Manifest[]): string {
   const statements = manifests.flatMap((manifest, index) => [
     `import type { I${manifest.kind} as T${index} } from '${homeOf(manifest)}';\n`,
@@ -81,7 +81,7 @@ const kustomizations = {
     }
   });
 
-  it('no field is unknown, and one that is misspelled would be refused', () => {
+  it('no field is unknown, and a misspelled field would be found', () => {
     const pod = JSON.parse(read('deploy/kubernetes/owner-pod.json')) as object;
     const world = parseAllDocuments(read('scripts/kubernetes/world.yaml'), { version: '1.1' });
     const all = [
@@ -94,7 +94,7 @@ const kustomizations = {
     expect(typeErrors(JSON.parse(misspelled) as Manifest[])).toContain("in type 'IProbe'");
   });
 
-  it('the patches of the page let meshes and the balancers of a cloud in, and give each container a limit', () => {
+  it('the patches of docs/kubernetes.md admit meshes and cloud balancers, and give each container a limit', () => {
     const all = render(kustomizations['the overlay of docs/kubernetes.md with everything that is commented out']);
     const [policy, ofMigration] = all.filter(({ kind }) => kind === 'NetworkPolicy') as unknown as Policy[];
     const portsOf = (rules: Policy['spec']['egress'] = []): number[] =>
@@ -107,13 +107,13 @@ const kustomizations = {
     expect(workloads.match(/"limits":\{"cpu":"[12]","memory":/g)).toHaveLength(2);
   });
 
-  it('the base holds nothing that needs a custom resource', () => {
+  it('the base needs no custom resource', () => {
     const groups = render(base).map(({ apiVersion }) => apiVersion.split('/')[0] ?? '');
     const known = ['v1', 'apps', 'batch', 'autoscaling', 'policy', 'networking.k8s.io'];
     expect(known).toEqual(expect.arrayContaining(groups));
   });
 
-  it('argo-cd runs the migration, and the policy that it needs, before all else', () => {
+  it('argo-cd applies the migration and its network policy before everything else', () => {
     const hooks = render(kustomizations['argo-cd']).filter((one) =>
       JSON.stringify(one).includes('"argocd.argoproj.io/hook":"PreSync"'),
     );

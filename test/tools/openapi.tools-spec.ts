@@ -22,7 +22,7 @@ it.each([
   {
     name: '/openapi-3.0.json',
     source: async () => (await fetch(`${world.service.url}/openapi-3.0.json`)).text(),
-    rules: { 'info-license-strict': 'off' as const }, // 3.0 knows addresses of licences alone, and ours has none
+    rules: { 'info-license-strict': 'off' as const }, // OpenAPI 3.0 needs the licence's address, and ours has none
   },
 ])("$name passes Redocly's recommended rules", async ({ source, rules }) => {
   const config = await createConfig({ extends: ['recommended'], rules: rules ?? {} });
@@ -42,7 +42,7 @@ interface PostmanCollection extends PostmanItem {
   readonly auth: { readonly type: string; readonly oauth2?: readonly PostmanPair[] };
 }
 
-/** Imports the contract as Postman does with the setting that docs/integrators.md names. */
+/** Imports the contract as Postman does, with the setting of docs/integrators.md. */
 async function importIntoPostman(document: object): Promise<PostmanCollection> {
   const convert = promisify(convertToPostman);
   const result = await convert({ type: 'string', data: JSON.stringify(document) }, { parametersResolution: 'Example' });
@@ -55,7 +55,7 @@ function listRequests({ item = [], request }: PostmanItem): NonNullable<PostmanI
   return [...(request ? [request] : []), ...item.flatMap(listRequests)];
 }
 
-it('Postman imports each operation with the examples as filters and the token at the top', async () => {
+it('Postman imports each operation with example filters, and with the token for the whole collection', async () => {
   const collection = await importIntoPostman(world.contract?.document ?? {});
   const requests = listRequests(collection);
   expect(requests.map(({ url }) => `/${url.path.join('/')}`)).toEqual(ALL_PATHS);
@@ -70,10 +70,11 @@ describe('the clients of docs/integrators.md, in an empty folder', () => {
   const stdout = 'CONFIRMED Sample: confirmed\n';
   const here = (command: string, environment: Record<string, string> = {}) =>
     shell(command, folder, { API: world.service.url, KEY: world.key.key, TOKEN: world.token, ...environment });
-  /** A gateway without a service behind it, and an address at which nobody listens any more. */
+  /** A gateway whose service does not run. */
   const gateway = createServer((_request, response) => {
     response.writeHead(502, { 'Content-Type': 'text/html' }).end('<html>502 Bad Gateway</html>');
   });
+  /** A server that is closed, so that nobody listens at its address. */
   const nobody = createServer();
   const at = (port: number): Record<string, string> => ({ API: `http://127.0.0.1:${port}` });
   const ports = { gateway: 0, nobody: 0 };
@@ -89,11 +90,11 @@ describe('the clients of docs/integrators.md, in an empty folder', () => {
   });
   afterAll(() => void gateway.close());
 
-  it('print the codes in Python as well', async () => {
+  it('print the codes, also in Python', async () => {
     expect(await here('python3 codes.py')).toMatchObject({ status: 0, stdout });
   });
 
-  it('take a 304 for no fault', async () => {
+  it('accept a 304', async () => {
     const { headers } = await world.get(`${PATHS.communicationCodes}?codeType=SAMPLE-DELIVERY`);
     const ETAG = headers.get('etag') ?? '';
     expect(await here('node codes.js', { ETAG })).toMatchObject({ status: 0, stdout: 'unchanged\n' });
@@ -109,19 +110,19 @@ describe('the clients of docs/integrators.md, in an empty folder', () => {
       client: 'python3 codes.py',
       sentences: [/^invalid-credentials: .+\n$/, /^502 Bad Gateway\n$/, /^No answer: .*refused.*\n$/],
     },
-  ])('$client ends with 1 and a sentence', ({ client, sentences }) => {
+  ])('$client ends with 1, and with a sentence', ({ client, sentences }) => {
     it.each([
       { where: 'a key is not valid', environment: () => ({ KEY: 'wrong' }), sentence: sentences[0] },
       { where: 'a gateway answers', environment: () => at(ports.gateway), sentence: sentences[1] },
       { where: 'nobody answers', environment: () => at(ports.nobody), sentence: sentences[2] },
-    ])('where $where', async ({ environment, sentence }) => {
+    ])('if $where', async ({ environment, sentence }) => {
       const { stderr, ...rest } = await here(client, environment());
       expect(stderr).toMatch(sentence as RegExp);
       expect(rest).toEqual({ status: 1, stdout: '' });
     });
   });
 
-  it('are typed from the contract in OpenAPI 3.0 as well', async () => {
+  it('can be generated from the contract in OpenAPI 3.0, too', async () => {
     const older = generate.split('\n').at(-2)?.replace('openapi.json', 'openapi-3.0.json') ?? '';
     expect(await here(`rm codes.js order-lookups.d.ts && ${older}`)).toMatchObject({ status: 0 });
     expect(await here(compile)).toMatchObject({ status: 0, stdout });

@@ -1,4 +1,4 @@
-// The floor: Node.js's own server with one ready Buffer, without routing and credentials.
+// The lowest possible cost: Node.js's own server with one ready Buffer, without routes and credentials.
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
