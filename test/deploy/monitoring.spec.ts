@@ -151,7 +151,7 @@ itWithPromtool('promtool accepts the file of rules that docs/operators.md makes'
 });
 
 itWithPromtool.each([
-  { variant: 'as they stand', change: withoutChange, minutes: DURATION_MINUTES },
+  { variant: 'as they are', change: withoutChange, minutes: DURATION_MINUTES },
   { variant: 'with labels for each pod and release', change: withPodLabels, minutes: DURATION_MINUTES },
   { variant: 'after a roll-out', change: afterRollOut, minutes: DURATION_MINUTES + ROLL_OUT_MINUTES },
 ])('the alerts fire as the scenarios say, $variant', async ({ change, minutes }) => {

@@ -118,7 +118,7 @@ describe('an older dump is restored into the live database', () => {
 
   it.each([
     { how: 'with triggers', statements: restore },
-    { how: 'without', statements: `${TRIGGERS_OFF}; ${restore}; ${TRIGGERS_ON}` },
+    { how: 'without triggers', statements: `${TRIGGERS_OFF}; ${restore}; ${TRIGGERS_ON}` },
     {
       how: 'as pg_restore --disable-triggers does it',
       statements: `set session_replication_role = replica; ${restore}; reset session_replication_role`,
@@ -169,10 +169,10 @@ it.each([
   },
   { event: 'VACUUM FULL', statements: 'vacuum full communication_code' },
   {
-    event: 'a column',
+    event: 'an added column',
     statements: `alter table communication_code add column note text default 'N'`,
   },
-  { event: 'a column less', statements: 'alter table communication_code drop column note' },
+  { event: 'a dropped column', statements: 'alter table communication_code drop column note' },
   { event: 'an emptied history', statements: 'truncate history' },
   {
     event: 'an emptied table of stamps, and a change',

@@ -44,7 +44,7 @@ describe('a file that PostgreSQL refuses changes nothing, neither by plan nor by
     { kind: 'prepare transaction', up: `${DELETE} prepare transaction 'x';`, message: TRANSACTION },
     { kind: 'savepoint', up: `savepoint s; ${DELETE} rollback to s;`, message: TRANSACTION },
     {
-      kind: 'commit behind E and a quote',
+      kind: 'commit after an escape string',
       up: `${DELETE} select E'\\''; commit; select E'\\'';`,
       message: TRANSACTION,
     },
@@ -54,7 +54,7 @@ describe('a file that PostgreSQL refuses changes nothing, neither by plan nor by
       message: TERMINATION,
     },
     {
-      kind: 'a do block that executes it',
+      kind: 'a do block that executes commit',
       up: `${DELETE} do $$ begin execute 'commit'; end $$;`,
       message: TRANSACTION,
     },
@@ -77,13 +77,13 @@ describe('a file that PostgreSQL refuses changes nothing, neither by plan nor by
       message: /, line 4: unterminated quoted/,
     },
     {
-      kind: 'one behind E, in a large file',
+      kind: 'an escape string that never ends, in a large file',
       up: `select E'it;\n${`insert into code_list values ('a');\n`.repeat(20_000)}`,
       message: /^0100_x\.sql, line \d+: (unterminated quoted string|syntax error)[^]{0,500}$/,
     },
-    { kind: 'nothing', up: '', message: /^0100_x\.sql has no statement on the way up/ },
+    { kind: 'no SQL', up: '', message: /^0100_x\.sql has no statement on the way up/ },
     {
-      kind: 'nothing but a comment',
+      kind: 'only a comment',
       up: '-- nothing',
       message: /^0100_x\.sql has no statement on the way up/,
     },
