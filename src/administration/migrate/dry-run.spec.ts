@@ -32,7 +32,7 @@ describe('a dry run whose work fails', () => {
     await expect(run((session) => session.query(sql))).rejects.toThrow(NO_END);
   });
 
-  it('names the query that shows who holds the lock that it has waited for', async () => {
+  it('names a query that shows which session has the lock', async () => {
     const holder = await database.session();
     await holder.query('begin; lock table code_list');
     const waiting = run((session) => session.query('table code_list'), { lockMs: 1 });
@@ -43,7 +43,7 @@ describe('a dry run whose work fails', () => {
   });
 });
 
-it('a dry run is ended after its limit, and leaves no lock, although each of its statements is short', async () => {
+it('a dry run of many short statements ends after its time limit, and leaves no lock', async () => {
   const endless = run(
     async (session) => {
       await session.query('lock table communication_code');
@@ -52,6 +52,6 @@ it('a dry run is ended after its limit, and leaves no lock, although each of its
     { totalMs: 1_000 },
   );
   await expect(endless).rejects.toThrow('The dry run did not end, and nothing was changed: it took longer than 1 s.');
-  // It would wait for ever if the lock were still there
+  // If the lock were still there, this query would never end
   expect(await database.query('table communication_code')).toEqual([]);
 });

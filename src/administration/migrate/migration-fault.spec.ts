@@ -10,7 +10,7 @@ function toMessage(fields: Partial<DatabaseError>): string {
 }
 
 describe('the hint about transactions', () => {
-  const routine = 'exec_stmt_dynexecute'; // 0A000 of it: commit or copy in EXECUTE; 2D000: commit in a block
+  const routine = 'exec_stmt_dynexecute'; // 0A000 with this routine: commit or copy in EXECUTE
 
   it.each([{ code: '2D000' }, { code: '0A000', routine }])('is given for %j', (fields) => {
     expect(toMessage(fields)).toMatch(TRANSACTION);
@@ -24,13 +24,13 @@ describe('the hint about transactions', () => {
     expect(toMessage(fields)).not.toMatch(TRANSACTION);
   });
 
-  it('gives way to that of PostgreSQL', () => {
+  it("is not given if PostgreSQL's error has a hint", () => {
     const hint = 'Use CREATE TABLE … AS instead.';
     expect(toMessage({ code: '0A000', routine, hint })).toBe(`0100_x.sql: refused\n  ${hint}`);
   });
 });
 
-it('counts lines in characters, also where these have two units', () => {
+it('finds the line of a position, also after characters of two UTF-16 units', () => {
   const script = { title: '0100_x.sql', sql: `\n\nselect '${'😀'.repeat(20)}';\nselect nope;` };
   const position = String(Array.from(script.sql).indexOf('n') + 1); // of nope
   const error = Object.assign(new DatabaseError('refused', 1, 'error'), {

@@ -1,4 +1,4 @@
-// Runs beside others: each file of these tests waits for a lock, so that something can happen meanwhile.
+// Runs with events at the same time. Each migration of these tests waits for a lock while the event happens.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from '@jest/globals';
@@ -28,7 +28,7 @@ const isWaitedFor = async (lock: number) => {
   return waiting.length > 0;
 };
 
-/** Lets a run come to the file that waits, and does something before it goes on. */
+/** Starts a run, and does something while a migration of the run waits for the lock. */
 async function meanwhile<T>(run: () => Promise<T>, act: () => unknown): Promise<T> {
   const holder = await database.session();
   await holder.query(`select pg_advisory_lock(${TEST_LOCK})`);
@@ -45,7 +45,7 @@ afterEach(async () => {
   if (names.length > 0) await undo(names.toReversed() as string[]);
 });
 
-it('undoes nothing where another file was applied since it was planned', async () => {
+it('undoes nothing if another migration was applied after the plan', async () => {
   copy.add('0100_first', NOTHING, NOTHING);
   await applyPending();
   copy.add('0101_second', NOTHING, NOTHING);
@@ -58,7 +58,7 @@ it('undoes nothing where another file was applied since it was planned', async (
   expect(await undo(['0100_first'])).toEqual(['0100_first']);
 });
 
-it('lets no other run come between two files that it undoes', async () => {
+it('lets no other run begin between two migrations that it undoes', async () => {
   copy.add('0100_first', NOTHING, NOTHING);
   copy.add('0101_second', NOTHING, WAIT);
   await applyPending();
