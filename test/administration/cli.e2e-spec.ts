@@ -6,7 +6,6 @@ import { testCopy } from '../support/project-copy.js';
 const { copy, database: plain } = await testCopy();
 const KEY_ID = '3f0c2a1e-8f57-4d0e-9a55-0c9f6a0c7d11';
 
-/** Runs a command line such as `keys list`. */
 function run(line: string, environment: Record<string, string> = {}): Promise<Outcome> {
   copy.environment = environment;
   const [program = '', ...words] = line.split(' ');

@@ -16,7 +16,6 @@ function show(...words: string[]): Promise<Outcome> {
   });
 }
 
-/** Returns what the command prints for a time. */
 async function shown(moment: string): Promise<string> {
   const { status, stdout, stderr } = await show('--at', moment);
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });

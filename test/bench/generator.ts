@@ -7,7 +7,7 @@ import { contentLengthOf } from '../support/reader.js';
 export interface Load {
   readonly port: number;
   readonly connections: number;
-  /** The whole requests, which are sent in turn. */
+  /** Whole requests, which are sent in turn. */
   readonly requests: readonly string[];
   readonly end: LoadEnd;
   /** True if the thread never sleeps. The kernel charges the waking of a thread to the server that wakes it. */
@@ -19,7 +19,6 @@ export interface Load {
 /** The end of the run: after a time, or after each request was sent once. */
 export type LoadEnd = { readonly kind: 'time'; readonly seconds: number } | { readonly kind: 'all sent' };
 
-/** The number of answers by status. */
 export type Tally = Record<string, number>;
 
 const END_OF_HEAD = '\r\n\r\n';

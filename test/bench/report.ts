@@ -47,7 +47,6 @@ function row({ scenario, rounds }: Result): string {
   return `| ${cells.join(' | ')} |`;
 }
 
-/** Returns a table in Markdown. */
 export function table(results: readonly Result[]): string {
   const heads = [
     'Server',

@@ -7,9 +7,7 @@ export interface Scenario {
   readonly serverName: string;
   readonly server: RunningService;
   readonly name: string;
-  /** The whole requests, which are sent in turn. */
   readonly requests: readonly string[];
-  /** The status of all answers. */
   readonly status: number;
   /** The aim: the highest CPU time, divided by the hello world's. */
   readonly aim?: number;

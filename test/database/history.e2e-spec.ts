@@ -12,7 +12,6 @@ function history(columns = 'table_name, operation, old_row, new_row') {
   return database.query(`select ${columns} from change_history where id > $1`, [since]);
 }
 
-/** Returns the stamp of each topic. */
 async function stamps(): Promise<Record<string, string>> {
   const rows = await database.query<{ topic: string; stamp: string }>('table revision');
   return Object.fromEntries(rows.map(({ topic, stamp }) => [topic, stamp]));

@@ -1,7 +1,7 @@
 // Tests `npm start` as a whole. The programs and the database of PostgreSQL have their own files in this folder.
 //
-// The tests are the life of one clone. Each needs the data of the tests before it, and the second also needs the running
-// demo of the first. So run the whole file: with `-t` a later test fails.
+// The tests share one clone, in this order. Each needs the data of the tests before it, and the second also needs the
+// running demo of the first. So run the whole file: with `-t` a later test fails.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -60,7 +60,6 @@ function launch(environment: Record<string, string>, { folder }: Clone = clone):
 /** Lines that the demo prints on a slow machine. */
 const WAITING = /^The demo waits for .* …\n/gm;
 
-/** A running demo. */
 interface Demo {
   readonly out: string;
   readonly err: string;
@@ -184,7 +183,7 @@ it('a signal during the start ends npm start and its database', async () => {
   const starting = launch({});
   await until(async () => existsSync(lockFile(clone)));
   starting.child.kill('SIGINT');
-  starting.child.kill('SIGINT'); // npm passes on a signal that the terminal has sent, too
+  starting.child.kill('SIGINT'); // at Ctrl-C the terminal sends the signal, and npm sends it again
   const { status } = await starting.ended;
   expect(status).toBe(0);
   expect(existsSync(lockFile(clone))).toBe(false);
@@ -195,7 +194,7 @@ it('SIGTERM to npm, as from a supervisor, ends npm start and its database', asyn
   children.push(child);
   await until(async () => existsSync(lockFile(clone)));
   child.kill('SIGTERM');
-  await once(child, 'exit'); // the demo itself would keep the output open
+  await once(child, 'exit'); // not `ended`, which waits for the output: the demo still has it open
   expect(existsSync(lockFile(clone))).toBe(false);
 });
 

@@ -113,7 +113,6 @@ function afterRollOut(scenario: Scenario): Scenario {
   return { ...scenario, series: { ...before.series, ...now.series } };
 }
 
-/** Returns a test in promtool's format. */
 function toPromtool({ name, series: values, fires }: Scenario, minutes: number): object {
   return {
     name,

@@ -22,18 +22,18 @@ interface Run {
 const runs: Record<string, Run> = {
   flip: { replicas: 3, usage: 'replies', run: flip },
   moment: { replicas: 0, usage: 'moments', run: moment },
-  outage: { replicas: 2, usage: 'seconds; PART of a fault', run: outage },
+  outage: { replicas: 2, usage: 'seconds; only faults that contain PART', run: outage },
   issuers: { replicas: 1, usage: 'seconds of each fault', run: issuers },
   gateway: {
     replicas: 0,
-    usage: 'restarts of each replica; PART of a name, as it is printed',
+    usage: 'restarts of each replica; only names that contain PART',
     run: gateway,
   },
-  strangers: { replicas: 0, usage: 'seconds; PART of a name', run: strangers },
-  callers: { replicas: 0, usage: 'other filters between; PART of a name', run: callers },
+  strangers: { replicas: 0, usage: 'seconds; only names that contain PART', run: strangers },
+  callers: { replicas: 0, usage: 'requests with other filters; only names that contain PART', run: callers },
   memory: {
     replicas: 0,
-    usage: 'requests, a multiple of 100,000; PART is KiB a token',
+    usage: 'requests, a multiple of 100,000; PART is the KiB of a token',
     run: memory,
   },
   sizes: { replicas: 0, usage: 'codes', run: sizes },
@@ -45,7 +45,7 @@ const chosen = runs[name];
 const isAmount = amount === undefined || amount > 0;
 if (!chosen || !isAmount) {
   const names = Object.entries(runs).map(([each, { usage }]) => `  ${each} (${usage})`);
-  console.error('npm run faults -- NAME [AMOUNT] [PART]. Names, and what AMOUNT is:');
+  console.error('Usage: npm run faults -- NAME [AMOUNT] [PART]. Each NAME with the meaning of AMOUNT and PART:');
   console.error(names.join('\n'));
   process.exit(1);
 }

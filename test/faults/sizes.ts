@@ -64,7 +64,7 @@ async function ofSize(world: World, codes: number): Promise<string[]> {
     refused.push(await after(revoke, async () => (await ask(UPDATE, key))[0] === 401));
   }
   found.push(
-    `a change served after ${quantiles(served)}, longest turn ${Math.round(turn * 1000)} ms`,
+    `a change served after ${quantiles(served)}, longest turn of the event loop ${Math.round(turn * 1000)} ms`,
     `a revoked key refused after ${quantiles(refused)} while all are read`,
   );
   found.push(`at most ${Math.round(peakMebibytes(service.pid))} MiB`);

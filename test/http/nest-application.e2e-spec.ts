@@ -153,7 +153,7 @@ class NotesModule implements nest.NestModule {
     consumer.apply(markRequest).forRoutes(NotesController);
   }
 }
-/** The limit of requests a minute for each key. */
+/** Requests a minute for each key. */
 const LIMIT = 80;
 const ORIGIN = 'https://a.example';
 

@@ -37,7 +37,7 @@ it('a signal ends the process with 0 after its last log line', async () => {
 it('a second signal is ignored within a second of the first, and later ends the process immediately', async () => {
   const service = await world.start({ DRAIN_SECONDS: '3600' });
   service.signal('SIGTERM');
-  service.signal('SIGTERM'); // npm passes on a signal that the terminal has sent, too
+  service.signal('SIGTERM'); // at Ctrl-C the terminal sends the signal, and npm sends it again
   await service.waitForLog(({ msg }) => msg === 'stopping');
   expect((await service.readiness()).status).toBe(503);
   expect(await insist(service)).toBe(130);

@@ -10,7 +10,6 @@ const DAY_SECONDS = 86_400;
 const AWAY = 'postgres://order_lookup_service:secret@127.0.0.1:1/none';
 const world = localWorld();
 
-/** Returns the text of /metrics. */
 async function textOf(service: LocalService): Promise<string> {
   const response = await fetch(`${service.managementUrl}/metrics`);
   return response.text();
