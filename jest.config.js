@@ -22,8 +22,9 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   restoreMocks: true, // before each test: one that fails leaves no spy to the next
-  // The only limit of time, since tests wait for events: a broken promise may show only here, where `until` says what it
-  // has waited for. A lower one fails tests on a slow machine. Tests that end sessions of PostgreSQL wait as long for it.
+  setupFilesAfterEnv: ['<rootDir>/test/support/limit-of-functions.ts'],
+  // The limit of tests that start programs, or end sessions of PostgreSQL. A lower limit fails them on a slow machine.
+  // Tests wait for events, and `until` says after 30 s what it waits for.
   testTimeout: 600_000,
   // All share one PostgreSQL of 300 sessions (test/support/postgres-server.ts). A file takes 4, 3 for each of its replicas,
   // and those of its commands.
