@@ -117,7 +117,7 @@ describe('a password of DATABASE_URL_FILE', () => {
     write('postgres://reader:p/ss@db.example/orders');
     expect(read()).toBe('first');
     const reason = expect.stringMatching(/^DATABASE_URL_FILE is .* has an unescaped sign in user or password: /);
-    const message = 'the password of the database cannot be read anew';
+    const message = 'the password of the database cannot be read again';
     expect(warn.mock.calls).toEqual([[{ message, reason }, 'Database']]);
   });
 });

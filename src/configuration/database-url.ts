@@ -76,7 +76,7 @@ function createPasswordReader(file: string, first: string): () => string {
       const { password: current } = parseFile(file);
       if (typeof current === 'string') password = current;
     } catch (error) {
-      logger.warn({ message: 'the password of the database cannot be read anew', reason: (error as Error).message });
+      logger.warn({ message: 'the password of the database cannot be read again', reason: (error as Error).message });
     }
     return password;
   };

@@ -8,7 +8,7 @@ it.each([
   { name: 'both are set', environment: { no_proxy: '', NO_PROXY: 'unread' }, expected: '127.0.0.1' },
   { name: 'it is exempted', environment: { no_proxy: '127.0.0.1' }, expected: '127.0.0.1' },
   { name: 'everything is exempted', environment: { no_proxy: '*' }, expected: '*' },
-])('a host is exempted from the proxy where $name', ({ environment, expected }) => {
+])('a host is exempted from the proxy if $name', ({ environment, expected }) => {
   const changed: NodeJS.ProcessEnv = { ...environment };
   exemptFromProxy('127.0.0.1', changed);
   expect(changed['no_proxy']).toBe(expected);

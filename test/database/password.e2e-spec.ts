@@ -44,7 +44,7 @@ it('if DATABASE_URL_FILE cannot be used, the service warns and tries the former 
   await setPassword('third');
   writeFileSync(file, 'postgres://u:s3cr/et@db/x');
   await endSessions();
-  await service.waitForLog(({ msg }) => msg === 'the password of the database cannot be read anew');
+  await service.waitForLog(({ msg }) => msg === 'the password of the database cannot be read again');
   await service.waitForLog(
     ({ msg, reason }) =>
       msg.startsWith('database (keys): failed') && String(reason).includes('password authentication failed'),
