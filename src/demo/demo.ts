@@ -264,7 +264,7 @@ npm run migrate -- new add_my_code --from codes.csv
 npm run migrate -- plan
 npm run migrate -- up
 
-4. See it in the answer.
+4. See it in the answer, within one second.
 
 ${curl('/order-scheduling/communication-codes?codeType=MY-TYPE')}
 

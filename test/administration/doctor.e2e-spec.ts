@@ -80,6 +80,20 @@ it('the doctor waits for a lock of the codes, so that it does not find a table e
   expect(await examining).toContain('Calls are answered.');
 });
 
+it('the doctor says how to find the session that locks the codes', async () => {
+  const locked = await databaseToSpoil();
+  // The doctor would wait ten seconds for a real lock
+  await locked.query(`create function fail_to_lock() returns boolean language plpgsql as $$ begin
+      raise lock_not_available using message = 'canceling statement due to lock timeout';
+    end $$;
+    alter table area_property rename to kept;
+    create view area_property as select * from kept where fail_to_lock();
+    grant select on area_property to order_lookup_service`);
+  expect(await examine(locked)).toMatch(
+    /fault {4}content {8}canceling statement due to lock timeout\n +→ Another session holds a lock\. .*pg_locks/,
+  );
+});
+
 it('the doctor finds no fault in a sound installation, and prints neither key nor token', async () => {
   const token = await issuer.token();
   const stdout = await doctor({ credentials: [key.key, `Authorization: Bearer ${token}`] });

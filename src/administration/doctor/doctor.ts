@@ -4,6 +4,7 @@ import { NO_USABLE_KEY_REMEDY } from '../../auth/issuers/signing-keys.js';
 import type { Configuration } from '../../configuration/configuration.js';
 import { parseDatabaseAddress, findTransportWarning } from '../../configuration/database-url.js';
 import { ConfigurationError, readConfiguration } from '../../configuration/read-configuration.js';
+import { findServerRemedy } from '../../database/database-errors.js';
 import type { Database, Work } from '../../database/database.js';
 import { OperatorError, toMessage } from '../../telemetry/error-message.js';
 import { withDatabase } from '../cli/connection.js';
@@ -113,7 +114,7 @@ async function runCheck(check: Check, checked: CheckedSubject[]): Promise<void> 
   const result = await check.run().catch((error: unknown) => {
     if (error instanceof IssuerFault) return fault(error.found, `${error.remedy}.`);
     const inOneLine = toMessage(error).replaceAll(/\n[ -]*/g, ' ');
-    return fault(inOneLine, check.remedy ?? USUAL_REMEDY);
+    return fault(inOneLine, findServerRemedy(error) ?? check.remedy ?? USUAL_REMEDY);
   });
   checked.push({ ...check, result });
   print(describeResult(check.subject, result));

@@ -20,7 +20,8 @@ const STANDING = `
         exists (select from pg_auth_members where roleid = owner.id and member = me.oid)
       else pg_has_role(owner.id, $1)
     end as "maySetRole",
-    has_schema_privilege(owner.id, schema.oid, 'create') as "mayCreate"
+    has_schema_privilege(owner.id, schema.oid, 'create') as "mayCreate",
+    pg_has_role(owner.id, me.oid, 'member') as "ownerIsMember"
   from to_regclass('public.pgmigrations') as pgmigrations
   join pg_roles as me on me.rolname = current_user
   join pg_namespace as schema on schema.nspname = 'public'
@@ -39,6 +40,8 @@ interface Standing {
   readonly isFirst: boolean;
   readonly maySetRole: boolean;
   readonly mayCreate: boolean;
+  /** The owner is a superuser, or a member of the present role. */
+  readonly ownerIsMember: boolean;
 }
 
 /**
@@ -52,15 +55,14 @@ export async function assertOwner(session: Session): Promise<void> {
   const [standing] = rows;
   if (!standing)
     throw new OperatorError('There is no schema public. As the owner of the database: create schema public;');
-  const { role, owner, schemaOwner, isFirst, maySetRole, mayCreate } = standing;
+  const { role, owner, schemaOwner, isFirst, maySetRole, mayCreate, ownerIsMember } = standing;
   if (!maySetRole) {
     const relation = isFirst ? 'must belong' : 'belong';
     const grant = `grant ${owner} to ${role}${knowsSetOption ? ' with set true' : ''};`;
-    // A grant of another owner, perhaps of a superuser, would give the documented role far more than its tables
+    // No grant of a superuser is proposed, and none that would be circular, as for order_lookup_service
+    const connect = `Connect as ${owner}${ownerIsMember ? '.' : `, or run as an administrator: ${grant}`}`;
     const remedy =
-      role === DOCUMENTED_OWNER
-        ? `To give them to ${role}: ${commandLine('doctor')} prints the statements.`
-        : `Connect as ${owner}, or run as an administrator: ${grant}`;
+      role === DOCUMENTED_OWNER ? `To give them to ${role}: ${commandLine('doctor')} prints the statements.` : connect;
     throw new OperatorError(
       `The tables ${relation} to ${owner}, and ${role} is not a member of that role with the right to set it. ` +
         `Nothing was changed. ${remedy}`,
@@ -69,7 +71,8 @@ export async function assertOwner(session: Session): Promise<void> {
   if (isFirst && !mayCreate) {
     throw new OperatorError(
       `${owner} may not create tables in the schema public, which belongs to ${schemaOwner}. Nothing was changed. ` +
-        `As ${schemaOwner}: grant usage, create on schema public to ${owner};`,
+        `Run deploy/database/1-roles.sql in this database, or as ${schemaOwner}: ` +
+        `grant usage, create on schema public to ${owner};`,
     );
   }
 }

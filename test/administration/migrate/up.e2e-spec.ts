@@ -320,6 +320,19 @@ describe('the owner of the tables', () => {
     await other.drop();
   });
 
+  it('is named without advice to grant it to the role of the service, which PostgreSQL would refuse as circular', async () => {
+    const empty = await createEmpty(`${RIGHTS}; grant usage, create on schema public to public`);
+    copy.environment = { DATABASE_URL: empty.urlOf('order_lookup_service') };
+    expect(await migrate('up')).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^The tables must belong to .* Nothing was changed\. Connect as order_lookup_owner\.\n$/,
+      ),
+    });
+    await empty.drop();
+  });
+
   it('is set by up and plan: a member that may not set it is refused before a file is blamed', async () => {
     const [version] = await database.query<{ number: number }>(
       `select current_setting('server_version_num')::int as number`,
@@ -347,7 +360,7 @@ describe('the owner of the tables', () => {
       status: 1,
       stdout: '',
       stderr: expect.stringMatching(
-        /^order_lookup_owner may not create tables in the schema public, which belongs to \w+\. .*grant usage, create on schema public to order_lookup_owner;\n$/,
+        /^order_lookup_owner may not create tables in the schema public, which belongs to \w+\. .*1-roles\.sql in this database, or as \w+: grant usage, create on schema public to order_lookup_owner;\n$/,
       ),
     });
     await empty.drop();
