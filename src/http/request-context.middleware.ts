@@ -37,7 +37,9 @@ export class RequestContextMiddleware implements NestMiddleware<Request, Respons
     // Defaults of every answer. A handler may set other values
     response.setHeader('X-Content-Type-Options', 'nosniff');
     response.setHeader('Cache-Control', 'no-store');
-    if (this.draining.isDraining) response.setHeader('Connection', 'close');
+    // Node.js drops the bytes that come in one packet with a request for another protocol. So half a request may follow
+    const areBytesDropped = request.headers.upgrade !== undefined;
+    if (this.draining.isDraining || areBytesDropped) response.setHeader('Connection', 'close');
     next();
   }
 

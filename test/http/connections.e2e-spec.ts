@@ -101,6 +101,13 @@ describe('25 connections with 30 pipelined requests each', () => {
   });
 });
 
+it('a request that asks for another protocol is answered, and its connection carries no other answer', async () => {
+  const asking = requestTo(PATHS.orderUpdate, { ...world.headers, Connection: 'Upgrade', Upgrade: 'websocket' });
+  const head = requestTo('/nothing', { 'Content-Length': String(good.length) });
+  const { responses, closed } = await exchange(world.service.port, [asking + head, good], { answers: 2, pauseMs: 200 });
+  expect({ statuses: statusesOf(responses), closed }).toEqual({ statuses: [200], closed: true });
+});
+
 describe('after garbage the connection is closed, if the garbage comes', () => {
   const CHUNKED = { 'Transfer-Encoding': 'chunked' };
   const BAD_CHUNK = 'zz\r\n';
