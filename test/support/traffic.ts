@@ -31,10 +31,7 @@ const GIVE_UP_MS = 60_000;
 const TICK_MS = 10;
 /** Those that are told. */
 const MAX_FAILURES = 100;
-/**
- * How many requests without a limit may be under way: where the machine is slow, more and more of them would make it
- * slower.
- */
+/** How many requests without a limit may be under way. More of them would make a slow machine slower. */
 const MOST_UNDER_WAY = 100;
 
 export interface Credentials {
@@ -79,7 +76,8 @@ export class Traffic {
     { perSecond = 200, limitMs = Infinity }: TrafficOptions = {},
   ) {
     this.limitMs = limitMs;
-    const most = limitMs === Infinity ? MOST_UNDER_WAY : Infinity;
+    // More are under way only if some are late. Without a bound a slow machine sends ever more, and never reads an answer
+    const most = limitMs === Infinity ? MOST_UNDER_WAY : (perSecond * limitMs) / 1000;
     this.timer = setInterval(() => {
       const due = ((performance.now() - this.startedAt) / 1000) * perSecond;
       while (this.asked < due && this.underWay.size < most) {
