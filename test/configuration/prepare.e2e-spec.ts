@@ -138,7 +138,8 @@ it('a command builds dist/ if it is of another src/, or says in one sentence tha
 it('in a workspace npm installs the packages of this project, and Ctrl-C also ends npm', async () => {
   writeFileSync(join(workspace, 'package.json'), JSON.stringify({ name: 'root', workspaces: ['packages/*'] }));
   remove('node_modules/.package-lock.json');
-  const { child, ended } = prepare(undefined, { npm_config_registry: address });
+  // Without its audit, npm asks only for the package after the ping
+  const { child, ended } = prepare(undefined, { npm_config_registry: address, npm_config_audit: 'false' });
   const [ping] = (await once(registry, 'request')) as [IncomingMessage];
   const [question] = (await once(registry, 'request')) as [IncomingMessage];
   expect([ping.url, question.url]).toEqual([expect.stringMatching(/^\/-\/ping/), '/everywhere']);

@@ -42,8 +42,8 @@ it.each([
   const counted = once(child.stderr as Readable, 'end');
   expect(await once(child, 'exit')).toEqual([0, null]);
   await counted;
-  // Node.js buffers up to 64 KiB, which are six lines, for a paused reader
-  expect(Number(output.stderr)).toBeGreaterThanOrEqual(90);
+  // The pipe and Node.js's buffer of a paused reader take 64 KiB each: 13 lines may still pass after the first that did not
+  expect(Number(output.stderr)).toBeGreaterThanOrEqual(87);
 });
 
 it('a failed request has one log line, with the id of its problem document', async () => {
