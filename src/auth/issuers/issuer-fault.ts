@@ -94,7 +94,7 @@ const EXPLANATIONS: readonly Explanation[] = [
     found: 'the body is not compressed as the header content-encoding says',
     remedy: BROKEN_REMEDY,
   },
-  { codes: /^(HPE_|UND_ERR_.*(OVERFLOW|MISMATCH))/, found: 'the answer is not HTTP', remedy: BROKEN_REMEDY },
+  { codes: /^(HPE_|HTTPParserError|UND_ERR_.*(OVERFLOW|MISMATCH))/, found: 'the answer is not HTTP', remedy: BROKEN_REMEDY },
   {
     codes: /^(ECONNRESET|EPIPE|ECONNABORTED|UND_ERR_SOCKET)$/,
     found: 'the connection was closed before the whole answer was there',
@@ -107,7 +107,9 @@ const EXPLANATIONS: readonly Explanation[] = [
 /** Describes an error of `fetch`. If the message differed at each attempt, RepeatedFailure would log each attempt. */
 export function explainFetchError(address: string, error: unknown): IssuerFault {
   const causes = listCauses(error);
-  const code = causes.map((cause) => cause.code).find((each) => typeof each === 'string') ?? '';
+  // On Node.js 26 a parser error has a name, but no code
+  const codes = causes.map(({ code, name }) => code ?? (name === 'HTTPParserError' ? name : undefined));
+  const code = codes.find((each) => typeof each === 'string') ?? '';
   const explanation = EXPLANATIONS.find(({ codes }) => codes.test(code));
   if (explanation) return new IssuerFault(`${address}: ${explanation.found} (${code})`, explanation.remedy);
   const message = causes.at(-1)?.message ?? String(error);
@@ -123,6 +125,7 @@ export function explainFetchError(address: string, error: unknown): IssuerFault 
 }
 
 interface Cause {
+  readonly name?: string;
   readonly code?: unknown;
   readonly message?: string;
   readonly cause?: unknown;
