@@ -94,7 +94,11 @@ const EXPLANATIONS: readonly Explanation[] = [
     found: 'the body is not compressed as the header content-encoding says',
     remedy: BROKEN_REMEDY,
   },
-  { codes: /^(HPE_|HTTPParserError|UND_ERR_.*(OVERFLOW|MISMATCH))/, found: 'the answer is not HTTP', remedy: BROKEN_REMEDY },
+  {
+    codes: /^(HPE_|HTTPParserError|UND_ERR_.*(OVERFLOW|MISMATCH))/,
+    found: 'the answer is not HTTP',
+    remedy: BROKEN_REMEDY,
+  },
   {
     codes: /^(ECONNRESET|EPIPE|ECONNABORTED|UND_ERR_SOCKET)$/,
     found: 'the connection was closed before the whole answer was there',
@@ -107,9 +111,7 @@ const EXPLANATIONS: readonly Explanation[] = [
 /** Describes an error of `fetch`. If the message differed at each attempt, RepeatedFailure would log each attempt. */
 export function explainFetchError(address: string, error: unknown): IssuerFault {
   const causes = listCauses(error);
-  // On Node.js 26 a parser error has a name, but no code
-  const codes = causes.map(({ code, name }) => code ?? (name === 'HTTPParserError' ? name : undefined));
-  const code = codes.find((each) => typeof each === 'string') ?? '';
+  const code = causes.map(findCode).find((each) => typeof each === 'string') ?? '';
   const explanation = EXPLANATIONS.find(({ codes }) => codes.test(code));
   if (explanation) return new IssuerFault(`${address}: ${explanation.found} (${code})`, explanation.remedy);
   const message = causes.at(-1)?.message ?? String(error);
@@ -129,6 +131,11 @@ interface Cause {
   readonly code?: unknown;
   readonly message?: string;
   readonly cause?: unknown;
+}
+
+/** On Node.js 26 a parser error has a name, but no code. */
+function findCode({ code, name }: Cause): unknown {
+  return code ?? (name === 'HTTPParserError' ? name : undefined);
 }
 
 function listCauses(error: unknown): readonly Cause[] {
