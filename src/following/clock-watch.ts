@@ -5,7 +5,7 @@ import { DatabaseClock } from './database-clock.js';
 
 /** A difference from which on the log warns. Tokens tolerate 30 s. */
 export const NOTICEABLE_OFFSET_MS = 10_000;
-/** For the log and the doctor. */
+/** The sentence that the log and the doctor print. */
 export const CLOCK_REMEDY =
   "Tokens are judged by this machine's clock. From 30 s on good tokens are refused: as expired if it is ahead, as " +
   'not-before if it is behind. Compare both clocks with the time (date -u), and have NTP set the one that is wrong';
@@ -17,7 +17,7 @@ const REMINDER_INTERVAL_MS = 10 * 60_000;
 @Injectable()
 export class ClockWatch implements OnApplicationBootstrap, OnApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
-  /** By the monotonic clock; undefined if the clocks agreed at the last check. */
+  /** The time of the last warning by the monotonic clock; undefined if the clocks agreed at the last check. */
   private warnedAtMs: number | undefined;
 
   constructor(

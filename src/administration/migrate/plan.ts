@@ -1,4 +1,4 @@
-// What callers would see of migrations, in five steps: read the state, run the migrations, read what callers would see,
+// Plans migrations and shows what callers would see, in five steps: read the state, run the migrations, read what callers would see,
 // compare, describe (describe-plan.ts). One session does it all.
 import type { EntityManager } from 'typeorm';
 import { type Database, lockTables } from '../../database/database.js';
@@ -51,7 +51,7 @@ interface KeyInForce {
 /** The result of a reading that may fail, such as that of a table that a migration removes. */
 type Attempt<T> = { readonly value: T } | { readonly fault: string };
 
-/** What callers would get, read as the service reads it. */
+/** The codes and keys that callers would get, read as the service reads them. */
 interface Seen {
   readonly codes: Attempt<CodeRows>;
   readonly keys: Attempt<readonly KeyInForce[]>;
@@ -130,7 +130,7 @@ async function readSeen(session: Session, manager: EntityManager): Promise<Seen>
   return { codes, keys };
 }
 
-/** For reads only: the savepoint is always rolled back, so a failed read does not end the transaction. */
+/** Only reads may use it: the savepoint is always rolled back, so a failed read does not end the transaction. */
 async function attempt<T>(session: Session, read: () => Promise<T>): Promise<Attempt<T>> {
   await session.query('savepoint attempt');
   try {
