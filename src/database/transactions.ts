@@ -6,10 +6,10 @@ import { escapeLiteral } from 'pg';
  * The settings that results depend on. They are set for one transaction only: behind a pooler, the session belongs to
  * another client afterwards.
  *
- * PostgreSQL searches pg_catalog before `public`, because the list does not name pg_catalog. If the list named it first,
- * each migration would create its tables there. A function or operator in `public` whose argument types fit exactly still
- * wins over one of pg_catalog. Call functions that take any type with their schema. Cast to oid before you compare: for an
- * oid and a regclass, `=` fits exactly only if somebody created it in `public`.
+ * PostgreSQL searches pg_catalog before `public`, because the list does not name pg_catalog. If the list named it
+ * first, each migration would create its tables there. A function or operator in `public` whose argument types fit
+ * exactly still wins over one of pg_catalog. Call functions that take any type with their schema. Cast to oid before
+ * you compare: for an oid and a regclass, `=` fits exactly only if somebody created it in `public`.
  */
 const RESULT_SETTINGS = [
   'set local search_path = public, pg_temp',
@@ -22,7 +22,10 @@ const RESULT_SETTINGS = [
   'set local quote_all_identifiers = off',
 ];
 
-/** Makes PostgreSQL read whole tables by their indexes. Without it, a table that was never analyzed would be read slowly. */
+/**
+ * Makes PostgreSQL read whole tables by their indexes. Without these settings, a table that was never analyzed would be
+ * read slowly.
+ */
 const INDEX_SETTINGS = ['set local jit = off', 'set local enable_seqscan = off', 'set local enable_sort = off'];
 
 /** Not every platform can notice a closed connection. PostgreSQL refuses the setting on the others. */
@@ -50,7 +53,7 @@ export interface Limits {
   readonly lockMs: number;
   /** The longest pause between two statements. */
   readonly idleMs: number;
-  /** The limit of the whole transaction. A timer of this process ends it, because PostgreSQL has no such limit before 17. */
+  /** The limit of the whole transaction. A timer of this process ends it: PostgreSQL has no such limit before 17. */
   readonly totalMs: number;
 }
 
@@ -154,8 +157,9 @@ const SET_OWNER = `do $$ declare owner name; begin
 end $$`;
 
 /**
- * The search path for statements that name the schema of each table, such as those of node-pg-migrate. With `public` in the
- * path, an operator that somebody created there could run as the owner: `=` of two varchars fits exactly only there.
+ * The search path for statements that name the schema of each table, such as those of node-pg-migrate. With `public`
+ * in the path, an operator that somebody created there could run as the owner: `=` of two varchars fits exactly only
+ * there.
  */
 const OWN_PATH = 'search_path = pg_catalog, pg_temp';
 export const RUNNER_PATH = `set local ${OWN_PATH}`;

@@ -112,7 +112,7 @@ export class FollowedTopic<T, Rows = unknown> {
     return this.failure.reason;
   }
 
-  /** Whether the database answered when it was last asked, even if its content could not be read or prepared. */
+  /** True if the database answered the last question, even if its content could not be read or prepared. */
   get isDatabaseAnswering(): boolean {
     return this.isAnswered;
   }

@@ -1,4 +1,4 @@
-// What the four programs have in common: how they are typed, what they print, and with which status they end.
+// The four programs share this: the form of their command lines, their output, and the status with which they end.
 //
 // | status | the command                                                   | prints on                         |
 // | ------ | ------------------------------------------------------------- | --------------------------------- |
@@ -13,7 +13,7 @@ import { findRemedy } from '../../database/database-errors.js';
 import { toMessage } from '../../telemetry/error-message.js';
 
 interface ProgramOptions {
-  /** As in `npm run NAME` and `dist/NAME.js`. */
+  /** The NAME in `npm run NAME` and `dist/NAME.js`. */
   readonly name: string;
   /** Empty if the program is a single command. */
   readonly commands: readonly Command[];
