@@ -115,8 +115,8 @@ function describeKeys(keys: readonly KeyRow[]): string {
       id,
       state,
       created: createdAt.toISOString(),
-      until: formatTime(endsAt),
-      used: formatTime(lastUsedAt),
+      until: formatTimeOrNever(endsAt),
+      used: formatTimeOrNever(lastUsedAt),
       client: showInvisible(client),
     }),
   );
@@ -129,7 +129,7 @@ function describeKey(cells: Record<'id' | 'state' | 'created' | 'until' | 'used'
   return [id.padEnd(36), state.padEnd(8), created.padEnd(24), until.padEnd(24), used.padEnd(24), client].join('  ');
 }
 
-function formatTime(time: Date | null): string {
+function formatTimeOrNever(time: Date | null): string {
   return time?.toISOString() ?? 'never';
 }
 

@@ -18,7 +18,7 @@ interface Meaning {
 
 const START_SERVER = 'Start the server, or correct host and port in the connection string.';
 const MAY_COME: Meaning = { mayCome: true, connecting: START_SERVER };
-const USUAL_REMEDY = 'Check the connection string, and that the server runs.';
+const CHECK_CONNECTION = 'Check the connection string, and that the server runs.';
 const STANDBY =
   'This server is a hot standby, which takes no changes: name the primary in the connection string. If you only read, the role ' +
   'must not demand SERIALIZABLE. On the primary: ' +
@@ -88,7 +88,7 @@ const REFUSES_LOGIN = /^28/;
 export class UnusableDatabase extends OperatorError {
   /** @param subject the database, such as `database orders at db.example:5432` */
   constructor(subject: string, error: unknown) {
-    const { connecting = USUAL_REMEDY } = findMeaning(error);
+    const { connecting = CHECK_CONNECTION } = findMeaning(error);
     super(`The ${subject} cannot be used: ${describe(error)}. ${connecting}`);
   }
 }

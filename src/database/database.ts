@@ -110,7 +110,7 @@ export class Database implements OnApplicationShutdown {
     for (;;) {
       if (this.isClosing) throw new Error('the service is shutting down');
       try {
-        return await this.openRunner();
+        return await this.tryToConnect();
       } catch (error) {
         if (performance.now() >= endAtMs || !mayCome(error)) throw this.unusable(error);
       }
@@ -122,7 +122,7 @@ export class Database implements OnApplicationShutdown {
    * After a refused login, older sessions would still work for some minutes. The service would use them, and say that the
    * database works again. So the next attempt begins with closing them.
    */
-  private async openRunner(): Promise<Connected> {
+  private async tryToConnect(): Promise<Connected> {
     this.initialization ??= this.initialize();
     const { initialization } = this;
     await initialization;

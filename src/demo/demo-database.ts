@@ -8,7 +8,7 @@ import { Client, DatabaseError } from 'pg';
 import { hashApiKey } from '../auth/api-keys/api-key.js';
 import { StartError } from '../configuration/start-error.js';
 import { findFreePort } from './ports.js';
-import { findRemedy } from './postgres-failures.js';
+import { findStartRemedy } from './postgres-failures.js';
 import { findPrograms, isRoot } from './postgres-programs.js';
 import { PostgresServer } from './postgres-server.js';
 
@@ -65,7 +65,7 @@ export class DemoDatabase {
       return new DemoDatabase(new PostgresServer(await findPrograms(), folder));
     } catch (error) {
       const { message } = error as Error;
-      const remedies = [findRemedy(message) ?? '', isRoot ? 'Another user than root needs less.' : ''];
+      const remedies = [findStartRemedy(message) ?? '', isRoot ? 'Another user than root needs less.' : ''];
       const sentence = message.replace(/\.?$/, '.');
       throw new StartError(`The database of the demo does not start. ${[sentence, ...remedies].join(' ').trim()}`);
     }
@@ -189,7 +189,7 @@ export class DemoDatabase {
   }
 
   private describeFailure({ message }: Error): StartError {
-    const remedy = findRemedy(message) ?? this.describeTraces();
+    const remedy = findStartRemedy(message) ?? this.describeTraces();
     return new StartError(`The database of the demo does not start: ${message}. ${remedy}`.trim());
   }
 

@@ -4,7 +4,8 @@
  * The first line in which initdb, pg_ctl or the server says what is wrong. Left out are FATAL lines about sessions that
  * came during the start, and lines of initdb about files that it removes.
  */
-const FAULT = /(?:\b(?:FATAL|PANIC): {2}(?!the database system is)|^(?:initdb|pg_ctl): (?:error: )?(?!removing))(.*)/m;
+const FAILURE =
+  /(?:\b(?:FATAL|PANIC): {2}(?!the database system is)|^(?:initdb|pg_ctl): (?:error: )?(?!removing))(.*)/m;
 
 /** The first match applies. Shared memory precedes the disk, because its fault also says "No space left on device". */
 const REMEDIES: readonly (readonly [fault: RegExp, remedy: string])[] = [
@@ -30,11 +31,11 @@ const REMEDIES: readonly (readonly [fault: RegExp, remedy: string])[] = [
 ];
 
 /** Returns the remedy for a failure, or undefined if none is known. */
-export function findRemedy(failure: string): string | undefined {
+export function findStartRemedy(failure: string): string | undefined {
   return REMEDIES.find(([form]) => form.test(failure))?.[1];
 }
 
 /** Returns the first sentence in which a program of PostgreSQL says what is wrong, or its last lines. */
-export function findFault(printed: string): string {
-  return FAULT.exec(printed)?.[1] ?? printed.trim().split('\n').slice(-3).join(' ');
+export function findFailure(printed: string): string {
+  return FAILURE.exec(printed)?.[1] ?? printed.trim().split('\n').slice(-3).join(' ');
 }

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { findFault } from './postgres-failures.ts';
+import { findFailure } from './postgres-failures.ts';
 import { type PostgresPrograms, makeSpawnOptions } from './postgres-programs.ts';
 
 /** The limit of pg_ctl for a start or a stop. A server that was killed repairs its data first. */
@@ -119,7 +119,7 @@ export class PostgresServer {
       await this.run(this.programs.pgCtl, [action, ...about, ...words]);
     } catch (error) {
       if (!existsSync(this.log)) throw error;
-      throw new Error(findFault(readFileSync(this.log, 'utf8')), { cause: error }); // the log says more than pg_ctl
+      throw new Error(findFailure(readFileSync(this.log, 'utf8')), { cause: error }); // the log says more than pg_ctl
     }
   }
 
@@ -143,7 +143,7 @@ export class PostgresServer {
   private describeEnd(program: string, status: number | string | null): string {
     const file = join(this.folder, 'commands.log');
     const printed = existsSync(file) ? readFileSync(file, 'utf8') : `${this.folder} was deleted`;
-    return `${basename(program)} ended with ${status}: ${findFault(printed)}`;
+    return `${basename(program)} ended with ${status}: ${findFailure(printed)}`;
   }
 
   private get spawnOptions() {

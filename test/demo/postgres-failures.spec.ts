@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { findFault, findRemedy } from '../../src/demo/postgres-failures.js';
+import { findFailure, findStartRemedy } from '../../src/demo/postgres-failures.js';
 
 const PROGRESS =
   'creating configuration files ... ok\nrunning bootstrap script ... 2026-11-29 10:30:58.989 UTC [25686] ';
@@ -44,9 +44,9 @@ it.each([
     remedy: undefined,
   },
 ])('finds the fault and the remedy for a machine with $machine', (row) => {
-  const fault = findFault(row.printed);
+  const fault = findFailure(row.printed);
   expect(fault).toBe(row.fault);
-  const remedy = findRemedy(fault);
+  const remedy = findStartRemedy(fault);
   if (row.remedy === undefined) expect(remedy).toBeUndefined();
   else expect(remedy).toContain(row.remedy);
 });

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, it } from '@jest/globals';
-import { findRemedy } from '../../src/demo/postgres-failures.js';
+import { findStartRemedy } from '../../src/demo/postgres-failures.js';
 import { findPrograms, isRoot } from '../../src/demo/postgres-programs.js';
 import { toMessage } from '../../src/telemetry/error-message.js';
 import { testFolder } from '../support/test-folder.js';
@@ -34,7 +34,7 @@ it.each([
 ])('programs that $name are reported in one sentence with a remedy', async ({ name, remedy, ...file }) => {
   const found = findPrograms(packageOf(name.replaceAll(' ', '-'), file.program, file.mode));
   await expect(found).rejects.toThrow(/^The programs of PostgreSQL do not run: .*\.$/);
-  await found.catch((error: unknown) => expect(findRemedy(toMessage(error))).toContain(remedy));
+  await found.catch((error: unknown) => expect(findStartRemedy(toMessage(error))).toContain(remedy));
 });
 
 it('a platform without programs is reported in one sentence with a remedy', async () => {

@@ -1,6 +1,6 @@
 import { isBuilt } from '../../scripts/build.mjs';
 import { exemptFromProxy } from '../../src/configuration/loopback.ts';
-import { findRemedy } from '../../src/demo/postgres-failures.ts';
+import { findStartRemedy } from '../../src/demo/postgres-failures.ts';
 import { toMessage } from '../../src/telemetry/error-message.ts';
 import { startMigratedPostgres } from './migrated-postgres.ts';
 import { TestRun } from './test-run.ts';
@@ -11,7 +11,7 @@ export default async function globalSetup(): Promise<void> {
     await startRun();
   } catch (error) {
     const sentence = toMessage(error).replace(/\.?$/, '.');
-    console.error(`The tests cannot start: ${sentence} ${findRemedy(sentence) ?? ''}`); // Jest would print a stack trace
+    console.error(`The tests cannot start: ${sentence} ${findStartRemedy(sentence) ?? ''}`); // Jest would print a stack trace
     process.exit(1);
   }
 }

@@ -45,7 +45,7 @@ export async function readCsvFile(path: string): Promise<CsvFile> {
   const list = findList(named);
   if (!list) {
     const headerFaults = faults.length > 0 ? faults : [{ line: headerLine, message: describeHeader(named) }];
-    throw describeFaults(path, headerFaults);
+    throw toOperatorError(path, headerFaults);
   }
   const columns = listFileColumns(list).filter(({ name }) => named.includes(name));
   const found = [...faults];
@@ -63,7 +63,7 @@ export async function readCsvFile(path: string): Promise<CsvFile> {
     rows.push(row);
     found.push(...messages.map((message) => ({ line: record.line, message })));
   }
-  if (found.length > 0) throw describeFaults(path, found);
+  if (found.length > 0) throw toOperatorError(path, found);
   return { list, rows };
 }
 
@@ -205,7 +205,7 @@ function quoteStart(text: string): string {
   return showInvisible(JSON.stringify(start));
 }
 
-function describeFaults(path: string, faults: readonly Fault[]): OperatorError {
+function toOperatorError(path: string, faults: readonly Fault[]): OperatorError {
   const sorted = faults.toSorted((one, other) => one.line - other.line);
   const lines = sorted.slice(0, MAX_FAULTS).map(({ line, message }) => `${path}, line ${line}: ${message}`);
   const others = sorted.length - lines.length;

@@ -37,7 +37,7 @@ export async function compareWithTable(client: Client, file: CsvFile, isComplete
   const changes = compareRows(list, present, after);
   const reversed = { table: list, before: changes.after, after: changes.before };
   const lackingCount = present.length - named.length;
-  return { up: toStatements(changes), down: toStatements(reversed), lackingCount };
+  return { up: formatStatements(changes), down: formatStatements(reversed), lackingCount };
 }
 
 function keyed({ key }: Table, rows: readonly Row[]): [string, Row][] {
@@ -83,16 +83,16 @@ function choosePositions(count: number, former: readonly Row[]): number[] {
 }
 
 function compareRows(table: Table, before: readonly Row[], after: readonly Row[]): RowChanges {
-  return { table, before: selectUnknown(before, after, table), after: selectUnknown(after, before, table) };
+  return { table, before: subtractRows(before, after, table), after: subtractRows(after, before, table) };
 }
 
-function selectUnknown(rows: readonly Row[], others: readonly Row[], { columns }: Table): Row[] {
+function subtractRows(rows: readonly Row[], others: readonly Row[], { columns }: Table): Row[] {
   const names = columns.map(({ name }) => name);
   const known = new Set(others.map((row) => joinFields(row, names)));
   return rows.filter((row) => !known.has(joinFields(row, names)));
 }
 
-function toStatements({ table, before, after }: RowChanges): string[] {
+function formatStatements({ table, before, after }: RowChanges): string[] {
   const remaining = new Set(after.map((row) => joinFields(row, table.key)));
   const removed = before.filter((row) => !remaining.has(joinFields(row, table.key)));
   const statements: string[] = []; // in any order: PostgreSQL checks positions at the end of the migration

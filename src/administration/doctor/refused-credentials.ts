@@ -70,9 +70,9 @@ const OPAQUE_REMEDY =
 const ENCRYPTED_REMEDY =
   'Auth0: switch JSON Web Encryption of the API off. Okta: switch Access Token Encryption of the authorization server ' +
   'off. Keycloak encrypts ID tokens alone: send the access_token of its token endpoint.';
-const USUAL_REMEDY = 'Ask the issuer for an access token of OAUTH_AUDIENCE, and copy all of it.';
+const ASK_FOR_TOKEN = 'Ask the issuer for an access token of OAUTH_AUDIENCE, and copy all of it.';
 /** The remedy for each reason for which asking for another token does not help, or is not enough. */
-const REMEDIES: Readonly<Partial<Record<RefusalReason, string>>> = {
+const TOKEN_REMEDIES: Readonly<Partial<Record<RefusalReason, string>>> = {
   'too-long': 'Have the issuer put less into it, such as fewer groups.',
   algorithm: `Have the issuer sign access tokens by one of ${ALGORITHMS.join(', ')}.`,
   critical: 'Have the issuer leave crit and b64 out of the header.',
@@ -97,7 +97,7 @@ const SHOWN_OF_CLAIMS = [
   ...['iss', 'aud', 'client_id', 'azp', 'appid', 'cid', 'scope', 'scp', 'typ', 'token_use'],
   ...['exp', 'nbf', 'iat'],
 ];
-const MAX_SHOWN_CHARACTERS = 500;
+const MAX_CHARACTERS_OF_MEMBERS = 500;
 
 export async function checkAccessToken(text: string, configuration: Configuration): Promise<CheckResult> {
   const read = readToken(text);
@@ -141,16 +141,16 @@ function describeFaultOfForm(text: string, reason: RefusalReason): CheckResult {
   const partCount = text.split('.').length;
   if (reason === 'too-long') {
     const sentence = `it has ${text.length} bytes; a token of at most ${MAX_TOKEN_BYTES} bytes is needed`;
-    return fault(sentence, REMEDIES[reason] ?? USUAL_REMEDY);
+    return fault(sentence, TOKEN_REMEDIES[reason] ?? ASK_FOR_TOKEN);
   }
-  if (reason === 'critical') return fault('its header has crit or b64', REMEDIES[reason] ?? USUAL_REMEDY);
+  if (reason === 'critical') return fault('its header has crit or b64', TOKEN_REMEDIES[reason] ?? ASK_FOR_TOKEN);
   if (reason === 'not-a-jwt' && partCount === 5) {
     return fault('it is encrypted (JWE), and only whom it is encrypted for can read it', ENCRYPTED_REMEDY);
   }
   const isCut = text.startsWith('eyJ'); // `{"` in base64url, with which each JWT begins
-  if (reason === 'not-a-jwt' && isCut) return fault('it is a JWT that was cut', USUAL_REMEDY);
+  if (reason === 'not-a-jwt' && isCut) return fault('it is a JWT that was cut', ASK_FOR_TOKEN);
   if (reason === 'not-a-jwt') return fault('it is no JWT but opaque: only its issuer can read it', OPAQUE_REMEDY);
-  return fault('its header, claims or signature is not in base64url, or its claims are not JSON', USUAL_REMEDY);
+  return fault('its header, claims or signature is not in base64url, or its claims are not JSON', ASK_FOR_TOKEN);
 }
 
 /** The text is cut: an issuer may write a list of any length into a claim. */
@@ -158,8 +158,8 @@ function describeFaultOfClaims({ header, claims }: ReadToken, reason: RefusalRea
   const isOfSignature = reason === 'signature' || reason === 'unknown-key';
   const sentence = isOfSignature ? 'no key of its issuer verifies its signature' : `refused for the reason "${reason}"`;
   const shown = { header: pick(header, SHOWN_OF_HEADER), claims: pick(claims, SHOWN_OF_CLAIMS) };
-  const members = JSON.stringify(shown).slice(0, MAX_SHOWN_CHARACTERS);
-  return fault(`${sentence}: it holds ${members}`, REMEDIES[reason] ?? USUAL_REMEDY);
+  const members = JSON.stringify(shown).slice(0, MAX_CHARACTERS_OF_MEMBERS);
+  return fault(`${sentence}: it holds ${members}`, TOKEN_REMEDIES[reason] ?? ASK_FOR_TOKEN);
 }
 
 function pick(members: object, names: readonly string[]): Record<string, unknown> {

@@ -17,6 +17,7 @@ const MAX_LINE_CHARACTERS = 200;
 const SIGNS = { added: '+', removed: '-', changed: '~', 'order changed': '↕' };
 
 export function describePlan(plan: Plan, extent: Extent): string[] {
+  if (plan.migrations.length === 0) return ['No migration is pending.', ...describeMissing(plan)];
   const pending = shorten(`Pending: ${plan.migrations.join(', ')}`, extent);
   const conclusion = plan.canBreakClients
     ? 'WARNING: this can break clients (lines with "!").'

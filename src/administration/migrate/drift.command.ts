@@ -1,6 +1,7 @@
 // Shows the rows of the view `drift`: changes of codes that no migration made, and changes of keys.
 import { Command } from 'commander';
 import type { Session } from '../../database/session.js';
+import type { TopicName } from '../../following/revision.js';
 import { readColumn, withReading } from '../cli/connection.js';
 import { showInvisible } from '../cli/invisible-characters.js';
 import { print } from '../cli/program.js';
@@ -8,12 +9,6 @@ import { parseTimeOrDate } from '../cli/time.js';
 
 /** Nobody reads more, and the command must not exceed the memory of a small container. */
 const MAX_SHOWN_CHANGES = 1_000;
-
-/**
- * A key command leaves no proof such as the row of a migration. So changes of keys are listed apart, and never called
- * drift.
- */
-type Topic = 'codes' | 'keys';
 
 /** The changes of topic $1 since $2, or of the last 90 days. */
 const DRIFT = `from public.drift
@@ -44,6 +39,7 @@ export const drift = new Command('drift')
   .option('--since <DATE>', 'changes from then on; 90 days without it', parseTimeOrDate)
   .action(({ since }: { since?: string }) => withReading((session) => showDrift(session, since)));
 
+/** Lists changes of keys apart, and calls them no drift: a key command leaves no proof such as the row of a migration. */
 async function showDrift(session: Session, sinceTime: string | undefined): Promise<void> {
   const ofCodes = await listChanges(session, 'codes', sinceTime);
   const ofKeys = await listChanges(session, 'keys', sinceTime);
@@ -54,7 +50,7 @@ async function showDrift(session: Session, sinceTime: string | undefined): Promi
 }
 
 /** Returns the changes in the order in which they were made. The rest above the limit is only counted, by PostgreSQL. */
-async function listChanges(session: Session, topic: Topic, sinceTime: string | undefined): Promise<string[]> {
+async function listChanges(session: Session, topic: TopicName, sinceTime: string | undefined): Promise<string[]> {
   const parameters = [topic, sinceTime ?? null];
   const lines = await readColumn(session, SHOW_DRIFT, [...parameters, MAX_SHOWN_CHANGES]);
   const shown = lines.map(showInvisible);

@@ -1,8 +1,7 @@
 import { Command } from 'commander';
 import { print, printJson } from '../cli/program.js';
 import { describePlan } from './describe-plan.js';
-import { describeMissing } from './migration-state.js';
-import { type Plan, planUp } from './plan.js';
+import { planUp } from './plan.js';
 
 interface PlanOptions {
   readonly full?: boolean;
@@ -16,11 +15,6 @@ export const plan = new Command('plan')
   .action(async ({ full = false, json = false }: PlanOptions) => {
     const found = await planUp();
     if (json) printJson(found);
-    else print(describe(found, full).join('\n'));
+    else print(describePlan(found, { isFull: full }).join('\n'));
     if (found.canBreakClients) process.exitCode = 2;
   });
-
-function describe(found: Plan, isFull: boolean): string[] {
-  const hasPending = found.migrations.length > 0;
-  return hasPending ? describePlan(found, { isFull }) : ['No migration is pending.', ...describeMissing(found)];
-}

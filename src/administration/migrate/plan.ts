@@ -65,15 +65,15 @@ interface Committed extends Seen {
 
 /** Returns the plan of all pending migrations. */
 export function planUp(limits?: Partial<Limits>): Promise<Plan> {
-  return plan('up', ({ pending }) => pending, limits);
+  return makePlan('up', ({ pending }) => pending, limits);
 }
 
 /** Returns the plan of undoing migrations. */
 export function planDown(choose: Choose): Promise<Plan> {
-  return plan('down', choose);
+  return makePlan('down', choose);
 }
 
-async function plan(direction: Direction, choose: Choose, limits: Partial<Limits> = {}): Promise<Plan> {
+async function makePlan(direction: Direction, choose: Choose, limits: Partial<Limits> = {}): Promise<Plan> {
   await assertMigrations();
   return withDatabase(async (database) => {
     const before = await readCommitted(database, limits);

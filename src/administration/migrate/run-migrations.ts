@@ -103,7 +103,7 @@ export function toStatements(script: Script, { serverVersion }: Session, limits?
   ].join('; ');
   return [
     settings,
-    `select set_config('order_lookup.file', ${quote(toExecutable(script))}, true)`,
+    `select set_config('order_lookup.file', ${dollarQuote(toExecutable(script))}, true)`,
     EXECUTE,
     `${CHECK_CONSTRAINTS}; ${settings}`, // our role, not one that the migration has set, writes the row of pgmigrations
   ];
@@ -120,7 +120,7 @@ export function toScript(migration: Migration, direction: Direction): Script {
 /**
  * Quotes the text with a random dollar tag, which the text cannot contain. To double the quotes of 50 MB takes seconds.
  */
-function quote(text: string): string {
+function dollarQuote(text: string): string {
   const tag = `$file_${randomUUID().replaceAll('-', '')}$`;
   return tag + text + tag;
 }
