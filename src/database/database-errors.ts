@@ -17,6 +17,10 @@ interface Meaning {
 }
 
 const START_SERVER = 'Start the server, or correct host and port in the connection string.';
+const UNKNOWN_CA: Meaning = {
+  connecting:
+    "The CA of the server's certificate is not known here: add sslrootcert=FILE to the connection string, with the file of the CA.",
+};
 const MAY_COME: Meaning = { mayCome: true, connecting: START_SERVER };
 const CHECK_CONNECTION = 'Check the connection string, and that the server runs.';
 const STANDBY =
@@ -38,6 +42,11 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   ENOTFOUND: { connecting: START_SERVER },
   ETIMEDOUT: { connecting: START_SERVER },
   ERR_TLS_CERT_ALTNAME_INVALID: { connecting: 'Write the host in the connection string as its certificate names it.' },
+  SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_CA,
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_CA,
+  UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_CA,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_CA,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_CA,
   // cannot_connect_now: the server starts, stops or recovers
   '57P03': { mayCome: true },
   // feature_not_supported: while a transaction begins, PostgreSQL says this only on a hot standby

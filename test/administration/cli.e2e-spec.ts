@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type TestDatabase, createDatabase } from '../support/database.js';
 import { type Outcome, shell } from '../support/program.js';
 import { testCopy } from '../support/project-copy.js';
+import { until } from '../support/until.js';
 
 const { copy, database: plain } = await testCopy();
 const KEY_ID = '3f0c2a1e-8f57-4d0e-9a55-0c9f6a0c7d11';
@@ -100,6 +101,46 @@ describe('if the reader closes the output early', () => {
     const command = `"${process.execPath}" dist/${program}.js ${words.join(' ')}`;
     const text = `{ ${command}; echo "status $?" >&2; } | ${reader}`;
     return shell(text, copy.folder, { DATABASE_URL: database.url });
+  }
+});
+
+describe('opens one session:', () => {
+  let counted: TestDatabase;
+  beforeAll(async () => {
+    counted = await createDatabase();
+    await fill(counted);
+    copy.add('0100_list', `insert into code_list (name) values ('one');`, `delete from code_list where name = 'one';`);
+    await run('migrate up', { DATABASE_URL: counted.url });
+    await counted.close();
+  });
+  afterAll(() => counted.drop());
+
+  it.each([
+    'migrate status',
+    'migrate plan',
+    'migrate up',
+    'migrate down --yes',
+    'migrate drift',
+    'keys list',
+    `keys revoke ${KEY_ID}`,
+    'codes show',
+    'codes export communication-codes',
+    'doctor',
+  ])('%s', async (line) => {
+    const before = await countSessions();
+    await run(line, { DATABASE_URL: counted.url });
+    await until(async () => (await openSessions()) === 0 && (await countSessions()) > before);
+    expect((await countSessions()) - before).toBe(1);
+  });
+
+  /** Returns the number of sessions that the database has ever had. Another database is asked. */
+  const countSessions = () => readNumber(`select sessions from pg_stat_database where datname = '${counted.name}'`);
+  const openSessions = () =>
+    readNumber(`select count(*) as sessions from pg_stat_activity where datname = '${counted.name}'`);
+
+  async function readNumber(query: string): Promise<number> {
+    const [row] = await plain.query<{ sessions: string }>(query);
+    return Number(row?.sessions);
   }
 });
 

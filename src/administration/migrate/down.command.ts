@@ -1,7 +1,8 @@
 import { Command } from 'commander';
+import type { Database } from '../../database/database.js';
 import { isAgreed } from '../cli/ask.js';
 import { OperatorError } from '../../telemetry/error-message.js';
-import { describeTarget } from '../cli/connection.js';
+import { describeTarget, withDatabase } from '../cli/connection.js';
 import { print } from '../cli/program.js';
 import { describeEffects } from './describe-plan.js';
 import { type MigrationState, describeMissing } from './migration-state.js';
@@ -19,18 +20,22 @@ export const down = new Command('down')
   .description('shows what it undoes, asks, and undoes the last migration, or the last COUNT')
   .argument('[COUNT]', 'from 1 to 9999', parseCount, 1)
   .option('--yes', 'do not ask; needed where nobody can be asked')
-  .action(async (count: number, { yes = false }: { yes?: boolean }) => {
-    const plan = await planDown((state) => selectLast(state, count));
-    if (plan.migrations.length === 0) {
-      print('Nothing to do.');
-      return;
-    }
-    showPlan(plan);
-    const { stdin: input, stdout: output } = process;
-    const isMeant = yes || (await isAgreed('Undo this? (yes or no) ', { input, output }));
-    if (!isMeant) throw new OperatorError('Nothing was undone. Where nobody can be asked, add --yes.');
-    await undo(plan.migrations, (name) => print(`undone  ${name}`));
-  });
+  .action((count: number, { yes = false }: { yes?: boolean }) =>
+    withDatabase((database) => undoLast(database, count, yes)),
+  );
+
+async function undoLast(database: Database, count: number, isAgreedBefore: boolean): Promise<void> {
+  const plan = await planDown(database, (state) => selectLast(state, count));
+  if (plan.migrations.length === 0) {
+    print('Nothing to do.');
+    return;
+  }
+  showPlan(plan);
+  const { stdin: input, stdout: output } = process;
+  const isMeant = isAgreedBefore || (await isAgreed('Undo this? (yes or no) ', { input, output }));
+  if (!isMeant) throw new OperatorError('Nothing was undone. Where nobody can be asked, add --yes.');
+  await undo(database, plan.migrations, (name) => print(`undone  ${name}`));
+}
 
 function parseCount(text: string): number {
   if (COUNT.test(text)) return Number(text);

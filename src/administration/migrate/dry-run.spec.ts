@@ -9,7 +9,8 @@ const database = await createDatabase();
 const address = { DATABASE_URL: database.url };
 afterAll(() => database.drop());
 
-const NO_END = /^The dry run did not end, and nothing was changed: .*\. If others write meanwhile, choose/;
+const NO_END =
+  /^The dry run did not end, and nothing was changed: .*\. Run the command again\. If others write meanwhile, choose/;
 
 function run<T>(work: Work<T>, limits?: Partial<Limits>): Promise<T> {
   return withDatabase((used) => dryRun(used, work, limits), address);

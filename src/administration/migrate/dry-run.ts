@@ -77,6 +77,6 @@ export function hasGivenUp(error: unknown): boolean {
 function describeNoEnd(reason: string): OperatorError {
   return new OperatorError(
     `The dry run did not end, and nothing was changed: ${reason}. ` +
-      'If others write meanwhile, choose a quieter time, or a copy of the database.',
+      'Run the command again. If others write meanwhile, choose a quieter time, or a copy of the database.',
   );
 }

@@ -65,36 +65,39 @@ interface Committed extends Seen {
 
 /** Returns the plan of all pending migrations. */
 export function planUp(limits?: Partial<Limits>): Promise<Plan> {
-  return makePlan('up', ({ pending }) => pending, limits);
+  return withDatabase((database) => makePlan(database, 'up', ({ pending }) => pending, limits));
 }
 
 /** Returns the plan of undoing migrations. */
-export function planDown(choose: Choose): Promise<Plan> {
-  return makePlan('down', choose);
+export function planDown(database: Database, choose: Choose): Promise<Plan> {
+  return makePlan(database, 'down', choose);
 }
 
-async function makePlan(direction: Direction, choose: Choose, limits: Partial<Limits> = {}): Promise<Plan> {
+async function makePlan(
+  database: Database,
+  direction: Direction,
+  choose: Choose,
+  limits: Partial<Limits> = {},
+): Promise<Plan> {
   await assertMigrations();
-  return withDatabase(async (database) => {
-    const before = await readCommitted(database, limits);
-    const migrations = choose(before.state);
-    if (migrations.length === 0) return { ...NOTHING, missing: before.state.missing };
-    const tried = await dryRun(
-      database,
-      async (session, manager) => {
-        await tryMigrations(session, migrations, direction, limits);
-        return { ...(await readSeen(session, manager)), nowMs: await readClock(session) };
-      },
-      limits,
-    );
-    const after = await readCommitted(database, limits);
-    if (JSON.stringify(before.revision) !== JSON.stringify(after.revision)) {
-      throw new OperatorError('Others changed codes while the migrations were tried. Run the command again.');
-    }
-    const found = compare(migrations, before, tried, after);
-    if (direction === 'down') return found;
-    return { ...found, marks: [...(await markMigrations(migrations, before, tried)), ...found.marks] };
-  });
+  const before = await readCommitted(database, limits);
+  const migrations = choose(before.state);
+  if (migrations.length === 0) return { ...NOTHING, missing: before.state.missing };
+  const tried = await dryRun(
+    database,
+    async (session, manager) => {
+      await tryMigrations(session, migrations, direction, limits);
+      return { ...(await readSeen(session, manager)), nowMs: await readClock(session) };
+    },
+    limits,
+  );
+  const after = await readCommitted(database, limits);
+  if (JSON.stringify(before.revision) !== JSON.stringify(after.revision)) {
+    throw new OperatorError('Others changed codes while the migrations were tried. Run the command again.');
+  }
+  const found = compare(migrations, before, tried, after);
+  if (direction === 'down') return found;
+  return { ...found, marks: [...(await markMigrations(migrations, before, tried)), ...found.marks] };
 }
 
 /** Reads one snapshot. The limits are those of a dry run, so that a lock ends the plan after three seconds here, too. */

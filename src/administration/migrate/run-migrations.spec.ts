@@ -5,12 +5,17 @@ import { afterEach, expect, it } from '@jest/globals';
 import { PG_MIGRATE_LOCK_ID } from 'node-pg-migrate';
 import { testCopy } from '../../../test/support/project-copy.js';
 import { until } from '../../../test/support/until.js';
+import type * as Connection from '../cli/connection.js';
 import type * as Run from './run-migrations.js';
 
 const { copy, database } = await testCopy();
 process.env['DATABASE_URL'] = database.urlOf('order_lookup_owner');
 const module = join(copy.folder, 'dist/administration/migrate/run-migrations.js');
-const { applyPending, undo } = (await import(module)) as typeof Run;
+const { applyPending, undo: undoIn } = (await import(module)) as typeof Run;
+const { withDatabase } = (await import(
+  join(copy.folder, 'dist/administration/cli/connection.js')
+)) as typeof Connection;
+const undo = (names: string[]) => withDatabase((used) => undoIn(used, names));
 
 const TEST_LOCK = 4711;
 const WAIT = `select pg_advisory_xact_lock(${TEST_LOCK});`;

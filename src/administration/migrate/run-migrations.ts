@@ -8,7 +8,7 @@ import { basename } from 'node:path';
 import { type MigrationBuilder, type RunnerOption, runner } from 'node-pg-migrate';
 import { escapeLiteral } from 'pg';
 import type { DatabaseAddress } from '../../configuration/database-url.js';
-import { explainLoss } from '../../database/database.js';
+import { type Database, explainLoss } from '../../database/database.js';
 import { findRefusal } from '../../database/database-errors.js';
 import type { Session } from '../../database/session.js';
 import {
@@ -75,7 +75,10 @@ export function applyPending(
   address: DatabaseAddress = process.env,
   report: (name: string) => void = ignore,
 ): Promise<string[]> {
-  return run({ direction: 'up', count: Infinity, check: ignore, report }, address);
+  return withDatabase(
+    (database) => run(database, { direction: 'up', count: Infinity, check: ignore, report }),
+    address,
+  );
 }
 
 /**
@@ -83,14 +86,18 @@ export function applyPending(
  * @param report is called with each name when its migration is undone
  * @throws OperatorError, with nothing undone, if somebody has applied another one since
  */
-export function undo(names: readonly string[], report: (name: string) => void = ignore): Promise<string[]> {
+export function undo(
+  database: Database,
+  names: readonly string[],
+  report: (name: string) => void = ignore,
+): Promise<string[]> {
   const check = (name: string): void => {
     if (names.includes(name)) return;
     throw new OperatorError(
       `${name} would be undone, but was not shown: another run came between. Run the command again.`,
     );
   };
-  return run({ direction: 'down', count: names.length, check, report }, process.env);
+  return run(database, { direction: 'down', count: names.length, check, report });
 }
 
 /** Returns the statements that run a migration in a transaction that has begun. They leave the role that they found. */
@@ -149,7 +156,7 @@ class Progress {
   }
 }
 
-async function run({ direction, count, check, report }: Run, address: DatabaseAddress): Promise<string[]> {
+async function run(database: Database, { direction, count, check, report }: Run): Promise<string[]> {
   await assertMigrations(); // all of them, before the first is applied
   const progress = new Progress(report);
   const load = async (name: string, session: Session): Promise<string[]> => {
@@ -176,17 +183,15 @@ async function run({ direction, count, check, report }: Run, address: DatabaseAd
     progress.end();
     return done.map(({ name }) => name);
   };
-  return withDatabase(async (database) => {
-    // On a hot standby the first statement of a file would fail, and the file would be blamed. So this kind may write
-    await database.within('dryRun', assertOwner);
-    return database.borrow(async (session) => {
-      try {
-        return await migrate(session);
-      } catch (error) {
-        throw progress.script === undefined ? explainStart(error, session) : explainFault(error, progress.script);
-      }
-    });
-  }, address);
+  // On a hot standby the first statement of a file would fail, and the file would be blamed. So this kind may write
+  await database.within('dryRun', assertOwner);
+  return database.borrow(async (session) => {
+    try {
+      return await migrate(session);
+    } catch (error) {
+      throw progress.script === undefined ? explainStart(error, session) : explainFault(error, progress.script);
+    }
+  });
 }
 
 /** All files were read before the run, but somebody may remove one meanwhile. */

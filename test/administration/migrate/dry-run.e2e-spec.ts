@@ -33,16 +33,6 @@ function addSlowFile(sql: string): void {
 }
 
 describe('a plan, while others use the database,', () => {
-  it('opens one session', async () => {
-    addSlowFile('create table slow ()');
-    const planning = plan();
-    await asleep();
-    const sessions = await database.query(`select ${SESSIONS}`);
-    await database.query(`select pg_cancel_backend(pid) ${SESSIONS} and wait_event = 'PgSleep'`);
-    await planning;
-    expect(sessions).toHaveLength(1);
-  });
-
   it('does not block the revocation of a key or the change of a code that no migration touches', async () => {
     const keys = await Promise.all(['Acme', 'Other'].map((client) => issueKey(database, { client })));
     addSlowFile('create table slow ()');

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import type * as Connection from '../../../src/administration/cli/connection.js';
 import type * as Planning from '../../../src/administration/migrate/plan.js';
 import type * as Run from '../../../src/administration/migrate/run-migrations.js';
 import { testCopy } from '../../support/project-copy.js';
@@ -10,6 +11,7 @@ process.env['DATABASE_URL'] = database.url;
 const folder = join(copy.folder, 'dist/administration/migrate');
 const { planUp } = (await import(join(folder, 'plan.js'))) as typeof Planning;
 const { applyPending, undo } = (await import(join(folder, 'run-migrations.js'))) as typeof Run;
+const { withDatabase } = (await import(join(folder, '../cli/connection.js'))) as typeof Connection;
 await database.query(`create procedure commits() language plpgsql as $$ begin commit; end $$;
   create function fails() returns int language plpgsql as $$ begin\n\n\n\n\n return nothing; end $$`);
 
@@ -187,7 +189,7 @@ describe('a sound file that looks like a refused one is applied as its plan says
     expect(await planUp()).toMatchObject({ migrations: ['0100_x'], refusals: [] });
     expect(await contents()).toEqual(before);
     expect(await applyPending()).toEqual(['0100_x']);
-    expect(await undo(['0100_x'])).toEqual(['0100_x']);
+    expect(await withDatabase((used) => undo(used, ['0100_x']))).toEqual(['0100_x']);
     expect(await contents()).toEqual(before);
   });
 });
