@@ -1,4 +1,4 @@
-// Finds out whether node_modules contains the packages of package-lock.json for this platform, and installs them by npm.
+// Finds out whether node_modules has the packages of package-lock.json for this platform, and installs them by npm.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';

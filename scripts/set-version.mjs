@@ -1,5 +1,5 @@
-// Writes the version of package.json into the files that cannot read it themselves. `npm version` runs this script. With
-// --check it writes nothing, and fails if a file has another version.
+// Writes the version of package.json into the files that cannot read it themselves. `npm version` runs this script.
+// With --check it writes nothing, and fails if a file has another version.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';

@@ -1,6 +1,6 @@
-// `npm run test:kubernetes -- [--context NAME] [--image NAME] [--postgres NAME]`: runs the commands of docs/kubernetes.md
-// on the cluster of the present context, in a new namespace that denies all traffic. At its end it removes everything
-// that it made, also after a failure or Ctrl-C.
+// `npm run test:kubernetes -- [--context NAME] [--image NAME] [--postgres NAME]`: runs the commands of
+// docs/kubernetes.md on the cluster of the present context, in a new namespace that denies all traffic. At its end it
+// removes everything that it made, also after a failure or Ctrl-C.
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';

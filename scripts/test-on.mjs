@@ -1,5 +1,5 @@
-// `npm run test:node -- VERSION… [PATHS]`: runs tests on other versions of Node.js, such as 22 or 26.10. Without PATHS it
-// runs all tests. npm installs the versions into .data/node.
+// `npm run test:node -- VERSION… [PATHS]`: runs tests on other versions of Node.js, such as 22 or 26.10. Without PATHS
+// it runs all tests. npm installs the versions into .data/node.
 import { spawnSync } from 'node:child_process';
 import { delimiter, join, resolve } from 'node:path';
 import process from 'node:process';

@@ -11,7 +11,8 @@ const PATHS = ['/orders-update-api/supported-values', '/orders-api-v2/v2/support
 const { access_token: token } = await (await fetch(`${issuer}/token`)).json();
 const headers = { 'Api-Key': key, Authorization: `Bearer ${token}` };
 const fresh = new http.Agent();
-const kept = new http.Agent({ keepAlive: true, maxSockets: 8, scheduling: 'fifo' }); // in turn, so that no connection is idle for long
+// The connections are used in turn, so that none is idle for long
+const kept = new http.Agent({ keepAlive: true, maxSockets: 8, scheduling: 'fifo' });
 
 const ask = (url, agent) =>
   new Promise((resolve, reject) => {

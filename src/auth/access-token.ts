@@ -7,12 +7,12 @@ const MIN_OTHER_HEADERS_BYTES = 4 * 1024;
 /** The largest token, 12 KiB. If you change it, change openapi.yaml and the pages that name it. */
 export const MAX_TOKEN_BYTES = MAX_HEADER_BYTES - MIN_OTHER_HEADERS_BYTES;
 /**
- * The compact form of a JWS (RFC 7515 section 7.1): three parts in base64url, none of them empty. Without this check jose
- * would accept white space and padding.
+ * The compact form of a JWS (RFC 7515 section 7.1): three parts in base64url, none of them empty. Without this check
+ * jose would accept white space and padding.
  */
 const COMPACT_FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
-/** Claims that name the kind of a token, in Keycloak, Cognito, Oracle, Casdoor, PingAM and issuers that somebody wrote. */
+/** Claims that name the kind of a token: in Keycloak, Cognito, Oracle, Casdoor, PingAM, and issuers made by hand. */
 const KIND_CLAIMS = ['typ', 'token_use', 'tok_type', 'tokenType', 'tokenName', 'token_type', 'type'];
 /**
  * Values of these claims, in lower case, without the word token. If a kind is missing here, somebody can call with a
@@ -20,7 +20,7 @@ const KIND_CLAIMS = ['typ', 'token_use', 'tok_type', 'tokenType', 'tokenName', '
  */
 const OTHER_KINDS = ['id', 'it', 'refresh', 'rt', 'offline', 'logout'];
 /**
- * Claims that access tokens never have. If an issuer writes one of them into access tokens, all its callers are refused.
+ * Claims that access tokens never have. If an issuer writes one of them into access tokens, its callers are refused.
  * - ID tokens: the hashes (OpenID Connect Core 1.0 section 3.3.2.11, FAPI 1.0 part 2)
  * - logout tokens: `events` (OpenID Connect Back-Channel Logout 1.0)
  * - refresh tokens: `granted_scopes` (Cloud Foundry UAA, and so SAP XSUAA), `ati` (Spring Security OAuth)
@@ -37,7 +37,7 @@ const CLIENT_CLAIMS = ['client_id', 'azp', 'appid', 'cid'];
 const OAUTH_SCOPE_CLAIMS = ['scope', 'scp'];
 /**
  * Claims that say what a token grants: `scope` (RFC 9068 section 2.2.3), `scp` (Okta, Entra ID), `roles` (Entra ID for
- * programs), `permissions` (Auth0). If you add a claim that users can write themselves, they grant themselves the scope.
+ * programs), `permissions` (Auth0). If you add a claim that users can write, they grant themselves the scope.
  */
 const GRANT_CLAIMS = [...OAUTH_SCOPE_CLAIMS, 'roles', 'permissions'];
 const END_OF_YEAR_9999_SECONDS = 253_402_300_799;
@@ -49,7 +49,7 @@ export interface ReadToken {
   readonly claims: JWTPayload;
 }
 
-/** Reads a token before its issuer, and so the keys to verify it with, is known. Refuses forms that jose would accept. */
+/** Reads a token before its issuer, and so the key to verify it, is known. Refuses forms that jose would accept. */
 export function readToken(text: string): Verdict<ReadToken> {
   if (text.length > MAX_TOKEN_BYTES) return refused('too-long');
   const header = decode(() => decodeProtectedHeader(text));

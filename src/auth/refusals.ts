@@ -50,8 +50,8 @@ export class Refusals {
   ) {}
 
   /**
-   * Notes that the key of a request is not accepted, and returns its answer: 400, 401 or 503. One 401 names both headers
-   * if both are missing. A token that was sent is not judged, so the answer says nothing about it.
+   * Notes that the key of a request is not accepted, and returns its answer: 400, 401 or 503. One 401 names both
+   * headers if both are missing. A token that was sent is not judged, so the answer says nothing about it.
    * @param token the token that was found in its header
    */
   problemForKey(request: Request, key: NotAccepted, token: Verdict<string>): Problem {

@@ -12,8 +12,8 @@ type RunningService = Pick<Service, 'logger' | 'stop'>;
 
 /**
  * Ends the process. After a signal the service is stopped in order, and the status is 0. A signal that comes a second
- * after the first one ends the process immediately. After an uncaught error the state of the process is unknown. So only
- * the log is flushed, and the status is 1.
+ * after the first one ends the process immediately. After an uncaught error the state of the process is unknown. So
+ * only the log is flushed, and the status is 1.
  *
  * Process 1 of a container ignores every signal until somebody listens, so call `listen` before the service is loaded.
  */

@@ -65,8 +65,8 @@ function parseFile(file: string): ConnectionFields {
 }
 
 /**
- * Returns a function that never throws. If it threw, pg would leave the connection open until PostgreSQL closes it after
- * a minute. So the last password is used: it is still right, or PostgreSQL refuses the login.
+ * Returns a function that never throws. If it threw, pg would leave the connection open until PostgreSQL closes it
+ * after a minute. So the last password is used: it is still right, or PostgreSQL refuses the login.
  */
 function createPasswordReader(file: string, first: string): () => string {
   const logger = new Logger('Database');

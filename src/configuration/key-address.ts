@@ -12,7 +12,7 @@ export function isKeyAddress(text: string, { OAUTH_ALLOW_HTTP }: Setting): boole
   return protocol === 'http:' && (OAUTH_ALLOW_HTTP || isLoopback(hostname));
 }
 
-/** Returns whether an issuer has metadata to fetch. Other issuers are names only: RFC 8414 section 2 allows no query. */
+/** Returns whether an issuer has metadata to fetch. Other issuers are names only: RFC 8414 allows no query. */
 export function isIssuerAddress(text: string, setting: Setting): boolean {
   return isKeyAddress(text, setting) && !text.includes('?');
 }

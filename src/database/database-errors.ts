@@ -86,8 +86,8 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
 };
 
 /**
- * The SQLSTATEs with which PostgreSQL closes the session: connection exceptions, operator intervention, and the limits of
- * a session. The severity FATAL says the same, but in the language of `lc_messages`.
+ * The SQLSTATEs with which PostgreSQL closes the session: connection exceptions, operator intervention, and the limits
+ * of a session. The severity FATAL says the same, but in the language of `lc_messages`.
  */
 const CLOSES_SESSION = /^(08|57P|25P03|25P04)/;
 /** Class 28, invalid authorization: role, password or pg_hba.conf refuse the login. */

@@ -84,7 +84,7 @@ export class Database implements OnApplicationShutdown {
     }
   }
 
-  /** Waits for an attempt to connect. Nest closes the data source, but does not know of an attempt that is under way. */
+  /** Waits for an attempt to connect. Nest closes the data source, but does not know of a running attempt. */
   async onApplicationShutdown(): Promise<void> {
     this.isClosing = true;
     try {
@@ -119,8 +119,8 @@ export class Database implements OnApplicationShutdown {
   }
 
   /**
-   * After a refused login, older sessions would still work for some minutes. The service would use them, and say that the
-   * database works again. So the next attempt begins with closing them.
+   * After a refused login, older sessions would still work for some minutes. The service would use them, and say that
+   * the database works again. So the next attempt begins with closing them.
    */
   private async tryToConnect(): Promise<Connected> {
     this.initialization ??= this.initialize();
@@ -147,7 +147,7 @@ export class Database implements OnApplicationShutdown {
     }
   }
 
-  /** If PostgreSQL refuses to begin, the server cannot be used for this kind of work, such as a hot standby for changes. */
+  /** If PostgreSQL refuses to begin, the server is no use for this kind of work, such as a standby for changes. */
   private async begin(session: Session, kind: Kind, limits?: Partial<Limits>): Promise<void> {
     try {
       await session.query(beginText(kind, session.serverVersion, limits));
@@ -161,7 +161,7 @@ export class Database implements OnApplicationShutdown {
   }
 }
 
-/** Locks the tables of a reading. Call it before the first query: to an older snapshot a truncated table looks empty. */
+/** Locks the tables of a reading. Call it before the first query: in an older snapshot a truncated table is empty. */
 export function lockTables(session: Pick<Session, 'query'>, tables: readonly Table[]): Promise<unknown> {
   const names = tables.map(({ name }) => `public.${name}`);
   return session.query(`lock table ${names.join(', ')} in access share mode`);

@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn, type ValueTransformer } from 'typeorm';
 
-// The one definition of the tables in TypeScript: `tables.ts` reads names, keys, columns and orders from the decorators.
-// The service reads all tables except `code_list`, which is for the commands. It writes to none of them.
+// The one definition of the tables in TypeScript: `tables.ts` reads names, keys, columns and orders from the
+// decorators. The service reads all tables except `code_list`, which is for the commands. It writes to none of them.
 
 /**
  * Returns the transformer between a timestamptz and milliseconds since the epoch.

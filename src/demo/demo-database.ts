@@ -1,5 +1,5 @@
-// The database of the demo: a PostgreSQL server with the migrations, sample codes and one key. The data and the password
-// are kept between starts.
+// The database of the demo: a PostgreSQL server with the migrations, sample codes and one key. The data and the
+// password are kept between starts.
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -103,7 +103,8 @@ export class DemoDatabase {
 
   /** Applies the migrations, loads the samples at the first start, and puts the key in force. */
   async prepare(key: string): Promise<void> {
-    const { applyPending } = await import('../administration/migrate/run-migrations.js'); // after PostgreSQL has started
+    // Loaded only now, so that loading does not delay the start of PostgreSQL
+    const { applyPending } = await import('../administration/migrate/run-migrations.js');
     try {
       await applyPending({ DATABASE_URL: this.url });
     } catch (error) {
@@ -138,7 +139,7 @@ export class DemoDatabase {
       await client.connect();
       return client;
     } catch (error) {
-      void client.end().catch(() => undefined); // not awaited: if the program on the port never answers, `end` never resolves
+      void client.end().catch(() => undefined); // not awaited: if the program on the port is silent, `end` stays open
       if (UNREACHABLE.has((error as NodeJS.ErrnoException).code)) throw this.describeFailure(error as Error);
       if (!(error instanceof DatabaseError) || error.code !== CANNOT_CONNECT_NOW) return undefined;
       if (performance.now() > sinceMs + START_LIMIT_MS) throw this.describeFailure(error);
@@ -172,8 +173,8 @@ export class DemoDatabase {
   }
 
   /**
-   * Connects to our server, also if another start was faster and started it. If nobody answers for long, a killed server
-   * left the lock file, and another program has the server's process id by now: the file is removed.
+   * Connects to our server, also if another start was faster and started it. If nobody answers for long, a killed
+   * server left the lock file, and another program has the server's process id by now: the file is removed.
    */
   private async connectUnlessStale(): Promise<Client | undefined> {
     for (;;) {

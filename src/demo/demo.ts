@@ -87,7 +87,8 @@ export async function startDemo(toEnd: (end: () => Promise<unknown>) => void): P
     OAUTH_AUDIENCE,
   };
   writePrivateFile(join(DATA, 'demo.env'), toShell(variables));
-  const { OPERATION_PATHS } = await import('../documentation/openapi-document.js'); // the service has loaded it; a static import would delay the start of PostgreSQL
+  // The service has loaded it. A static import would delay the start of PostgreSQL.
+  const { OPERATION_PATHS } = await import('../documentation/openapi-document.js');
   process.stdout.write(describeDemo(variables, OPERATION_PATHS, service.managementUrl, database.data));
 }
 

@@ -10,7 +10,7 @@ import type { Provider } from 'oidc-provider';
 const TOKEN_SECONDS = 8 * 3600;
 const LASTING = 'AccessToken ClientCredentials Session Grant Interaction IdToken'.split(' ');
 const ACCOUNT = 'demo-user';
-/** Metadata of the client for persons. `native` allows any port in a redirect to this machine (RFC 8252 section 7.3). */
+/** Metadata of the client for persons. `native` allows any port in a redirect to loopback (RFC 8252 section 7.3). */
 const FOR_PERSONS = { token_endpoint_auth_method: 'none', application_type: 'native' } as const;
 const FOR_PROGRAMS = { redirect_uris: [], grant_types: ['client_credentials'], response_types: [] };
 

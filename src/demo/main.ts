@@ -1,5 +1,5 @@
-// The program of `npm start`. Without configuration it runs the demo, with a database and an issuer of its own. With any
-// variable of the service it runs the service as in production, which reports missing variables.
+// The program of `npm start`. Without configuration it runs the demo, with a database and an issuer of its own. With
+// any variable of the service it runs the service as in production, which reports missing variables.
 import 'reflect-metadata';
 import { INTERRUPTED, SAME_SIGNAL_MS } from '../bootstrap/process-end.js';
 import { describeStartFailure } from '../configuration/start-error.js';

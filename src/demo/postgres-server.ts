@@ -60,8 +60,8 @@ export class PostgresServer {
   }
 
   /**
-   * Removes the lock file of a killed server. If another program has that server's process id by now, PostgreSQL refuses
-   * to start while the file is there.
+   * Removes the lock file of a killed server. If another program has that server's process id by now, PostgreSQL
+   * refuses to start while the file is there.
    */
   removeLockFile(): void {
     rmSync(join(this.data, 'postmaster.pid'), { force: true });

@@ -25,7 +25,7 @@ const CONTRACT = parse(readFileSync(new URL('openapi.yaml', import.meta.url), 'u
 export const OPERATION_PATHS = Object.keys(CONTRACT.paths);
 
 /**
- * Creates the OpenAPI document: openapi.yaml with the version, the server's address, the scope and the issuer's endpoints.
+ * Creates the OpenAPI document: openapi.yaml with the version, the server's address, the scope and the token endpoints.
  * @param issuer the metadata of the first issuer; undefined until they are known, or if the issuer publishes none
  */
 export function createOpenApiDocument(
@@ -46,8 +46,8 @@ export function createOpenApiDocument(
 }
 
 /**
- * Converts the document to OpenAPI 3.0.3, for gateways that know no other version. 3.0.3 has no `const` and no identifier
- * of a licence. In 3.0.3 only a scheme of type oauth2 has scopes.
+ * Converts the document to OpenAPI 3.0.3, for gateways that know no other version. 3.0.3 has no `const` and no
+ * identifier of a licence. In 3.0.3 only a scheme of type oauth2 has scopes.
  */
 export function toOpenApi30(document: OpenApiDocument): object {
   const { info, components, security } = document;
@@ -71,8 +71,8 @@ function replaceConst(value: unknown): unknown {
 }
 
 /**
- * Creates the scheme of the token. If the issuer names no token endpoint, the scheme stays `bearer`. The endpoint is never
- * guessed, because Swagger UI sends secrets to it.
+ * Creates the scheme of the token. If the issuer names no token endpoint, the scheme stays `bearer`. The endpoint is
+ * never guessed, because Swagger UI sends secrets to it.
  */
 function createTokenScheme(
   bearer: TokenScheme,

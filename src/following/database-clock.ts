@@ -18,8 +18,8 @@ export interface ClockMeasurement {
  * - Until the next answer, it does not notice if a machine drifts or sleeps, or if somebody sets the database's clock.
  * - Before the first answer it is this machine's clock. Nothing is served then.
  *
- * If it is wrong after an answer, it is slow, not fast. A code that begins late only keeps the old answer a moment longer.
- * A code that begins early would be an answer that nobody has released yet.
+ * If it is wrong after an answer, it is slow, not fast. A code that begins late only keeps the old answer a moment
+ * longer. A code that begins early would be an answer that nobody has released yet.
  */
 @Injectable()
 export class DatabaseClock {
@@ -38,9 +38,9 @@ export class DatabaseClock {
   }
 
   /**
-   * Corrects the clock by an answer. The database read its clock between question and answer, so the right offset is within
-   * two bounds. An offset within the bounds stays, because it is no worse than the lower bound. Any other offset is
-   * replaced by the lower bound, with which the clock is not fast.
+   * Corrects the clock by an answer. The database read its clock between question and answer, so the right offset is
+   * within two bounds. An offset within the bounds stays, because it is no worse than the lower bound. Any other offset
+   * is replaced by the lower bound, with which the clock is not fast.
    */
   measured(measurement: ClockMeasurement): void {
     const { databaseEpochMs, askedAtMonotonicMs, answeredAtMonotonicMs } = measurement;

@@ -32,7 +32,7 @@ export interface Topic<T, Rows> {
   readonly tables: readonly Table[];
   /** Reads everything, in the transaction of the manager. */
   read(manager: EntityManager): Promise<Rows>;
-  /** Makes the value, after the transaction has ended, so that no lock is held. If it throws, the former value stays. */
+  /** Makes the value after the transaction has ended, so that no lock is held. If it throws, the former value stays. */
   prepare(rows: Rows): T | Promise<T>;
   /** How long the value may be used after the database last confirmed it; Infinity if there is no limit. */
   readonly maxAgeSeconds: number;
@@ -71,9 +71,9 @@ interface Unprepared {
 /**
  * Keeps a value equal to the content of the database. It has two states: nothing was read yet, or a revision is served.
  *
- * Four times a second it asks for the revision. If the revision is another one, it reads everything. Until the new value
- * is prepared, the former one is served, so in that time a revoked key still passes. That takes milliseconds, or longer
- * while another session holds an exclusive lock on a table (ALTER TABLE).
+ * Four times a second it asks for the revision. If the revision is another one, it reads everything. Until the new
+ * value is prepared, the former one is served, so in that time a revoked key still passes. That takes milliseconds, or
+ * longer while another session holds an exclusive lock on a table (ALTER TABLE).
  *
  * Whatever fails, the former value stays. The failure is one line in the log, and one more each minute while it lasts.
  */

@@ -53,8 +53,8 @@ export class FollowingService implements OnApplicationBootstrap, OnApplicationSh
   }
 
   /**
-   * Registers a topic. Its value is read whenever the topic changes. Call this in a constructor: a topic that is registered
-   * after the start is never read.
+   * Registers a topic. Its value is read whenever the topic changes. Call this in a constructor: a topic that is
+   * registered after the start is never read.
    */
   follow<T, Rows>(topic: Topic<T, Rows>): FollowedTopic<T> {
     const { database, clock, metrics, logger } = this;

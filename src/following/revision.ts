@@ -1,5 +1,5 @@
-// The revision of a topic: a random UUID, in the column `stamp` of the table `revision`. Triggers write another one in each
-// transaction that changes the topic. So two contents never have the same revision, whatever is restored or lost.
+// The revision of a topic: a random UUID, in the column `stamp` of the table `revision`. Triggers write another one in
+// each transaction that changes the topic. So two contents never have the same revision, whatever is restored or lost.
 import type { Session } from '../database/session.js';
 
 /** The two contents that change independently: codes (lists, properties, records) and API keys. */

@@ -57,8 +57,8 @@ export class Answer {
 }
 
 /**
- * Returns whether If-None-Match names a representation. `*` alone names each one. Otherwise tags are compared weakly (RFC
- * 9110 section 13.1.2). Express's `request.fresh` would also obey Cache-Control of the request.
+ * Returns whether If-None-Match names a representation. `*` alone names each one. Otherwise tags are compared weakly
+ * (RFC 9110 section 13.1.2). Express's `request.fresh` would also obey Cache-Control of the request.
  * @param etag a strong entity tag without a comma, with its quotes
  */
 export function isNamedBy(ifNoneMatch: string, etag: string): boolean {

@@ -5,8 +5,8 @@ import { Configuration } from '../configuration/configuration.js';
 import type { ApiServer } from './api-server.js';
 
 /**
- * The time for clients to read their answers, and then again the time to finish a request that is arriving. If you raise
- * it, raise terminationGracePeriodSeconds of deploy/kubernetes and stop_grace_period of docker-compose.yml, too:
+ * The time for clients to read their answers, and then again the time to finish a request that is arriving. If you
+ * raise it, raise terminationGracePeriodSeconds of deploy/kubernetes and stop_grace_period of docker-compose.yml, too:
  * otherwise the platform kills the process first.
  */
 const CLOSE_MS = 4_000;
@@ -15,7 +15,8 @@ const LOOK_INTERVAL_MS = 20;
 /**
  * Ends the service for its callers in three steps:
  *
- * 1. Requests are answered for DRAIN_SECONDS with `Connection: close`. In this time the balancers stop sending new ones.
+ * 1. Requests are answered for DRAIN_SECONDS with `Connection: close`. In this time the balancers stop sending new
+ *    ones.
  * 2. Clients have CLOSE_MS to read the answers that are being written, such as the second half of `/docs/…bundle.js`.
  * 3. Nest closes the port. A connection on which a request is arriving, such as `GET /docs HTT`, is cut after CLOSE_MS.
  */

@@ -61,7 +61,7 @@ function formatMessage({ status, headers, body }: ProblemResponse, requestId: st
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`;
 }
 
-/** Returns the problem for an error of Node.js's server. Undefined if nobody can read an answer, such as after a reset. */
+/** Returns the problem for an error of Node.js's server. Undefined if nobody can read an answer, as after a reset. */
 function describeParserError({ code = '' }: NodeJS.ErrnoException): Problem | undefined {
   if (code === 'HPE_HEADER_OVERFLOW') {
     const detail = `The request target and the headers together have more than ${LIMITS.headers}.`;

@@ -15,8 +15,8 @@ const SLUGS: Readonly<Record<number, ProblemSlug>> = {
 /** The detail of every error of the server. The error's own message is only logged: it may contain a secret. */
 const SERVER_ERROR = 'An unexpected condition was met. The log has it under the id of this occurrence.';
 /**
- * Header fields that describe the body of the answer that failed. Add each further one: on the problem document it would
- * be untrue. `Problem.render` itself replaces Content-Type, Content-Length and Cache-Control.
+ * Header fields that describe the body of the answer that failed. Add each further one: on the problem document it
+ * would be untrue. `Problem.render` itself replaces Content-Type, Content-Length and Cache-Control.
  */
 const CONTENT_HEADERS = ['Content-Disposition', 'Content-Encoding', 'ETag', 'Last-Modified'];
 

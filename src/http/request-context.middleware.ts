@@ -13,7 +13,7 @@ import { RequestLog } from './request-log.js';
  */
 const MAX_WAITING_REQUESTS = 32;
 
-/** Begins every request: closes a connection on which too many wait, gives the request its context, sets the defaults. */
+/** Begins every request: closes a connection on which too many wait, gives the request its context, sets defaults. */
 @Injectable()
 export class RequestContextMiddleware implements NestMiddleware<Request, Response> {
   private readonly server: ApiServer;

@@ -59,8 +59,8 @@ interface Outcome {
 }
 
 /**
- * Counts, traces and logs each request when its response is closed. If the client leaves before its answer begins, there
- * is no line, no count, and no span.
+ * Counts, traces and logs each request when its response is closed. If the client leaves before its answer begins,
+ * there is no line, no count, and no span.
  */
 @Injectable()
 export class RequestLog {
@@ -161,7 +161,7 @@ interface AddressSources {
   readonly hops: number;
 }
 
-/** Returns the client's address: the outermost of our proxies wrote it into X-Forwarded-For. Without proxies, the peer's. */
+/** Returns the client's address, which the outermost of our proxies wrote into X-Forwarded-For, or the peer's. */
 function findClientAddress({ peer, forwarded, hops }: AddressSources): string | undefined {
   const peerAddress = peer === undefined ? undefined : stripPrefix(peer);
   // With fewer entries than proxies, the first entry may be a text that the client wrote

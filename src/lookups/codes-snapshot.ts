@@ -19,8 +19,8 @@ export interface Filters {
 }
 
 /**
- * The rows of all validity periods, and maps that find the records of an answer without looking at each. The snapshot of
- * a time is made when it is asked for, and the last one is kept.
+ * The rows of all validity periods, and maps that find the records of an answer without looking at each. The snapshot
+ * of a time is made when it is asked for, and the last one is kept.
  */
 export class CodeIndex {
   private lastSnapshot: CodesSnapshot | undefined;
@@ -86,7 +86,7 @@ function findEffectiveTimes({ values, records }: CodeRows): number[] {
  * made with the snapshot. An answer to a filter is made when somebody asks for it first.
  */
 export class CodesSnapshot {
-  /** The answers are valid from this time, in milliseconds since the epoch; -Infinity if no code began or ended before. */
+  /** The answers are valid from this time, in milliseconds since the epoch. -Infinity if no code began or ended yet. */
   readonly sinceMs: number;
   /** The answers are valid until just before this time; Infinity if no code begins or ends later. */
   readonly untilMs: number;

@@ -84,8 +84,8 @@ export class CodesService {
   }
 
   /**
-   * Makes the index, and the snapshot of now for the first request. Between the two steps other requests have their turn,
-   * because each step takes long if there are many codes.
+   * Makes the index, and the snapshot of now for the first request. Between the two steps other requests have their
+   * turn, because each step takes long if there are many codes.
    * @throws Error if an area has no property
    */
   private async prepare(rows: CodeRows): Promise<CodeIndex> {

@@ -6,8 +6,8 @@ import { CodesService } from '../lookups/codes.service.js';
 import { Metrics } from '../telemetry/metrics.js';
 
 /**
- * Decides whether the process can answer callers, for `/health/ready` and for alerts. It asks neither the database nor an
- * issuer: otherwise their outage would take all replicas out of the balancer.
+ * Decides whether the process can answer callers, for `/health/ready` and for alerts. It asks neither the database nor
+ * an issuer: otherwise their outage would take all replicas out of the balancer.
  */
 @Injectable()
 export class HealthService {

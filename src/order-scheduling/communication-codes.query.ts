@@ -60,17 +60,17 @@ function HasNoControlCharacters(options: ValidationOptions): PropertyDecorator {
 }
 
 /**
- * Passes the request target to the pipe as it was sent. Express's own query parser silently replaces text that cannot be
- * decoded, and drops all parameters after the first thousand.
+ * Passes the request target to the pipe as it was sent. Express's own query parser silently replaces text that cannot
+ * be decoded, and drops all parameters after the first thousand.
  */
 export const Target = createParamDecorator((_data: unknown, context: ExecutionContext) => {
   return context.switchToHttp().getRequest<Request>().url;
 });
 
 /**
- * Checks the query of a target, and names all faults in one answer. An unknown parameter is a fault, because without its
- * filter the caller would get more records than it asked for. Nest's own ValidationPipe silently drops `?constructor=a`
- * (docs/decisions.md).
+ * Checks the query of a target, and names all faults in one answer. An unknown parameter is a fault, because without
+ * its filter the caller would get more records than it asked for. Nest's own ValidationPipe silently drops
+ * `?constructor=a` (docs/decisions.md).
  */
 @Injectable()
 export class CommunicationCodesQueryPipe implements PipeTransform<string, CommunicationCodesQuery> {

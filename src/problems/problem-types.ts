@@ -1,5 +1,5 @@
-// All problem types. Problem documents and the pages at /problems are made from this table, and tests compare openapi.yaml
-// with it.
+// All problem types. Problem documents and the pages at /problems are made from this table, and tests compare
+// openapi.yaml with it.
 import { HEADERS_TIMEOUT_MS, LIMITS } from './limits.js';
 
 const WAIT = 'Wait for the number of seconds in Retry-After, then send the request again. Stop after three repeats.';

@@ -35,7 +35,7 @@ interface TypeMembers {
   readonly pagePath: string | undefined;
 }
 
-/** The reason why a request cannot be served. Throw it or pass it to `next`: ProblemFilter sends its document (RFC 9457). */
+/** The reason why a request is not served. Throw it or pass it to `next`: ProblemFilter sends its document. */
 export class Problem extends HttpException {
   private readonly members: TypeMembers;
 

@@ -41,8 +41,8 @@ interface RequestSeries {
 }
 
 /**
- * The metrics of the service. No label contains a key, a token, a subject or free text. If you rename a metric, rename it
- * in the dashboards and alerts of deploy/, too.
+ * The metrics of the service. No label contains a key, a token, a subject or free text. If you rename a metric, rename
+ * it in the dashboards and alerts of deploy/, too.
  */
 @Injectable()
 export class Metrics implements OnModuleInit {

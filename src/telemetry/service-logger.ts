@@ -54,7 +54,8 @@ interface NestParameters {
 
 /**
  * The log of the process: JSON lines on standard output. The first parameter of each method is a text, an error, or a
- * LogEntry. The others are those of Nest's LoggerService: details, for `error` and `fatal` a stack, and last the context.
+ * LogEntry. The others are those of Nest's LoggerService: details, for `error` and `fatal` a stack, and last the
+ * context.
  *
  * The log never blocks the process: if nobody reads standard output, lines are dropped and counted.
  */
@@ -80,8 +81,8 @@ export class ServiceLogger implements LoggerService {
     this.output.on('error', (error) => {
       if (error.code === 'EPIPE') this.isReaderGone = true;
     });
-    // Prepended, because pino's own listener would write the rest synchronously, and a stalled reader would block it for
-    // ever. After `destroy` nothing is left to write
+    // Prepended, because pino's own listener would write the rest synchronously, and a stalled reader would block it
+    // for ever. After `destroy` nothing is left to write
     process.prependOnceListener('exit', () => this.output.destroy());
   }
 

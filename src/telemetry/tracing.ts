@@ -20,7 +20,7 @@ import type { ServiceLogger } from './service-logger.js';
 const SERVICE_NAME = 'order-lookup-services';
 /** The longest time for which the end of the process waits for a collector that stalls. */
 const STOP_TIMEOUT_MS = 2_000;
-/** The methods that spans name. Other methods are `_OTHER` (semantic conventions): callers must not invent span names. */
+/** The methods that spans name. Other methods are `_OTHER` (semantic conventions): callers must not invent names. */
 const KNOWN_METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE']);
 
 interface SpanEnd {
@@ -114,9 +114,9 @@ function describeUntracedCalls(sampler: string): string {
 }
 
 /**
- * Creates the provider. The packages read from the environment OTEL_EXPORTER_OTLP_*, OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG, OTEL_BSP_*,
- * OTEL_SPAN_*, OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME. Nobody reads OTEL_TRACES_EXPORTER,
- * OTEL_EXPORTER_OTLP_PROTOCOL, OTEL_PROPAGATORS and OTEL_LOG_LEVEL (docs/decisions.md).
+ * Creates the provider. The packages read from the environment OTEL_EXPORTER_OTLP_*, OTEL_TRACES_SAMPLER,
+ * OTEL_TRACES_SAMPLER_ARG, OTEL_BSP_*, OTEL_SPAN_*, OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME. Nobody reads
+ * OTEL_TRACES_EXPORTER, OTEL_EXPORTER_OTLP_PROTOCOL, OTEL_PROPAGATORS and OTEL_LOG_LEVEL (docs/decisions.md).
  */
 async function createTracerProvider(): Promise<NodeTracerProvider> {
   const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-proto');
@@ -149,7 +149,8 @@ function logDiagnostics(logger: ServiceLogger): void {
     debug: ignore,
     verbose: ignore,
   });
-  // The batch processor reports refused and slow exports here. Only failed exports are reported, so `failures` is never reset
+  // The batch processor reports refused and slow exports here. Only failed exports are reported, so `failures` is never
+  // reset
   const failure = new RepeatedFailure(logger, 'sending traces');
   setGlobalErrorHandler((error) => failure.noteFailure(error, { name: 'none' }));
 }

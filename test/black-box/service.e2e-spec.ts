@@ -1,4 +1,5 @@
-// Tests the service by HTTP only. E2E_BASE_URL names a running service (docker-compose). Without it this file starts one.
+// Tests the service by HTTP only. E2E_BASE_URL names a running service (docker-compose). Without it this file starts
+// one.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';

@@ -1,5 +1,5 @@
-// Shows that every variable of .env.example has an effect. Each has a row here, whose check fails if the service ignores
-// the variable, or the row names another test file with such a check.
+// Shows that every variable of .env.example has an effect. Each has a row here, whose check fails if the service
+// ignores the variable, or the row names another test file with such a check.
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Collector } from '../support/collector.js';

@@ -227,7 +227,7 @@ describe('the stamp', () => {
       const outcomes: string[] = [];
       const write = async (writer: number): Promise<void> => {
         const session = await database.session();
-        await session.query(`set deadlock_timeout = '10ms'`); // PostgreSQL finds a deadlock after this time, instead of a second
+        await session.query(`set deadlock_timeout = '10ms'`); // by default PostgreSQL notices a deadlock after a second
         for (let round = writer; round < writer + 40; round++)
           outcomes.push(await updateThreeRows(session, level, round));
       };

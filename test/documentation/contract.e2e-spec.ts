@@ -1,4 +1,5 @@
-// Compares openapi.yaml with the service's tables and live answers. In other tests, World.get compares each reply with it.
+// Compares openapi.yaml with the service's tables and live answers. In other tests, World.get compares each reply with
+// it.
 import 'reflect-metadata';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NestExpressApplication } from '@nestjs/platform-express';

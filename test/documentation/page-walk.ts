@@ -1,5 +1,6 @@
-// Follows a page as its reader does: runs its commands in their order in a copy of the project, and compares their output
-// with the page. A single command of ours runs in the test's process, which takes a tenth of the time. A shell runs others.
+// Follows a page as its reader does: runs its commands in their order in a copy of the project, and compares their
+// output with the page. A single command of ours runs in the test's process, which takes a tenth of the time. A shell
+// runs others.
 import { readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, expect } from '@jest/globals';
@@ -130,7 +131,7 @@ export class PageWalk {
   }
 }
 
-/** Returns the commands of a console block with their output. A backslash at the end of a line continues the command. */
+/** Returns the commands of a console block with their output. A backslash at the end of a line continues a command. */
 function readDialogue(text: string): { command: string; printed: string }[] {
   const parts = text.split(/^\$ /m).slice(1);
   return parts.map((part) => {
@@ -142,8 +143,9 @@ function readDialogue(text: string): { command: string; printed: string }[] {
 const ID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 
 /**
- * Returns a pattern that finds the output of the page in the real output without white space. `…` matches anything. Ids,
- * times and numbers of migrations may differ. Each id of the page is a group, so that later commands can use the real id.
+ * Returns a pattern that finds the output of the page in the real output without white space. `…` matches anything.
+ * Ids, times and numbers of migrations may differ. Each id of the page is a group, so that later commands can use the
+ * real id.
  */
 function toPattern(shown: string): { readonly pattern: RegExp; readonly ids: string[] } {
   const ids: string[] = [];

@@ -1,5 +1,5 @@
-// Runs the commands of the workflow of docs/pipeline.md, step by step. A small `gh` of this file keeps the comments, and a
-// small `npm` starts the programs directly, because npm itself takes a second for each.
+// Runs the commands of the workflow of docs/pipeline.md, step by step. A small `gh` of this file keeps the comments,
+// and a small `npm` starts the programs directly, because npm itself takes a second for each.
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from '@jest/globals';

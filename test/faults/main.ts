@@ -1,5 +1,5 @@
-// `npm run faults -- NAME [AMOUNT] [PART]` starts a long run that breaks the surroundings of the service, and writes its
-// results into RESULTS.md in this folder. The tests contain short forms of these runs.
+// `npm run faults -- NAME [AMOUNT] [PART]` starts a long run that breaks the surroundings of the service, and writes
+// its results into RESULTS.md in this folder. The tests contain short forms of these runs.
 import { saveResult } from '../bench/results.js';
 import { World } from '../support/world.js';
 import { callers } from './callers.js';

@@ -39,7 +39,7 @@ export async function outage(world: World, seconds = 60, only = ''): Promise<str
   return lines.join('\n');
 }
 
-/** Ends all sessions while the server can be reached, as the restart of a pooler, a failover or an administrator does. */
+/** Ends all sessions while the server can be reached, as a restarted pooler, a failover or an administrator does. */
 async function endSessions({ database }: World, seconds: number): Promise<void> {
   const end = Date.now() + seconds * 1000;
   while (Date.now() < end) {

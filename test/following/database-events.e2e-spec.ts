@@ -1,4 +1,5 @@
-// A few seconds after the last commit the service answers exactly what a query returns, whatever happened to the database.
+// A few seconds after the last commit the service answers exactly what a query returns, whatever happened to the
+// database.
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { AREAS } from '../../src/lookups/code-rows.js';
 import { queryAt } from '../support/database.js';

@@ -137,7 +137,8 @@ it('a revoked key is refused while other sessions hold locks on the tables of us
   await sql(`update api_key set revoked_at = now() where client = 'revoked'`);
   await until(async () => (await statusOf(key)) === 401);
   expect(await serves(world.service, value)).toBe(false);
-  expect(await world.service.metric('order_lookup_database_up')).toBe(1); // the database answers, although the codes cannot be read
+  // The database answers, although the codes cannot be read
+  expect(await world.service.metric('order_lookup_database_up')).toBe(1);
 });
 
 describe('an outage of the database', () => {

@@ -1,5 +1,5 @@
-// Stops, kills, restarts and pauses the real server under traffic. `npm run faults -- outage` does it for as long as you
-// like. following.e2e-spec.ts tests lost connections.
+// Stops, kills, restarts and pauses the real server under traffic. `npm run faults -- outage` does it for as long as
+// you like. following.e2e-spec.ts tests lost connections.
 import { expect, it } from '@jest/globals';
 import { outlive } from '../support/outage.js';
 import { processWorld } from '../support/test-world.js';

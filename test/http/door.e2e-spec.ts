@@ -1,5 +1,5 @@
-// HTTP that the service accepts, and HTTP that it refuses. Every answer has the same form, and is counted and logged under
-// its id, no matter which part of the program makes it.
+// HTTP that the service accepts, and HTTP that it refuses. Every answer has the same form, and is counted and logged
+// under its id, no matter which part of the program makes it.
 import { randomUUID } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -66,7 +66,7 @@ async function expectEnd(bytes: string): Promise<void> {
   expect(service.lines.filter(({ requestId }) => requestId === id)).toEqual([]);
 }
 
-/** Asserts that these bytes get one problem document, and that the connection is closed before a further request runs. */
+/** Asserts that these bytes get one problem document, and that the connection is closed before another request runs. */
 async function expectRefusal(bytes: string, slug: ProblemSlug = 'malformed-request') {
   const found = await send(bytes.length > 30_000 ? bytes : bytes + good());
   expect(statusesOf(found)).toHaveLength(1);

@@ -78,6 +78,6 @@ it('each request of a grammar gets a good answer, or a problem document and a cl
   const packets = fc.array(packet, { minLength: 16, maxLength: 16 });
   await fc.assert(
     fc.asyncProperty(packets, (all) => Promise.all(all.map(expectGoodAnswers)).then(() => true)),
-    { numRuns: 100, seed: 20_251 }, // the same requests in each run, so that only a change of the code can make one fail
+    { numRuns: 100, seed: 20_251 }, // the same requests in each run, so that only a change of the code makes one fail
   );
 });

@@ -1,5 +1,5 @@
-// Measures the memory that clients cost if they do not read, or send garbage. The service runs in its own process, so that
-// nothing else takes memory. `npm run faults -- strangers` and `-- callers` run the whole attacks, with figures.
+// Measures the memory that clients cost if they do not read, or send garbage. The service runs in its own process, so
+// that nothing else takes memory. `npm run faults -- strangers` and `-- callers` run the whole attacks, with figures.
 import { once } from 'node:events';
 import { afterEach, expect, it } from '@jest/globals';
 import { StalledClients } from '../support/stalled-clients.js';

@@ -1,5 +1,5 @@
-// AppModule in a testing module, with a module in the form of Nest's manual. The means of Nest and Express work, and every
-// exception becomes a problem document.
+// AppModule in a testing module, with a module in the form of Nest's manual. The means of Nest and Express work, and
+// every exception becomes a problem document.
 import 'reflect-metadata';
 import { EventEmitter, once } from 'node:events';
 import { PassThrough, Readable } from 'node:stream';

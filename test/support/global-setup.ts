@@ -11,7 +11,7 @@ export default async function globalSetup(): Promise<void> {
     await startRun();
   } catch (error) {
     const sentence = toMessage(error).replace(/\.?$/, '.');
-    console.error(`The tests cannot start: ${sentence} ${findStartRemedy(sentence) ?? ''}`); // Jest would print a stack trace
+    console.error(`The tests cannot start: ${sentence} ${findStartRemedy(sentence) ?? ''}`); // Jest would print a stack
     process.exit(1);
   }
 }
@@ -26,7 +26,7 @@ async function startRun(): Promise<void> {
   process.env['TEST_POSTGRES_URL'] = (await startMigratedPostgres()).url;
 }
 
-/** Tests ask this machine only. The workers of Jest inherit these variables; this process has read the first already. */
+/** Tests ask this machine only. Jest's workers inherit these variables; this process has already read the first. */
 function avoidProxies(): void {
   delete process.env['NODE_USE_ENV_PROXY'];
   for (const host of ['127.0.0.1', 'localhost', '[::1]']) exemptFromProxy(host);

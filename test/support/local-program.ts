@@ -94,8 +94,9 @@ function hasInstance(this: typeof Error, value: unknown): boolean {
 }
 
 /**
- * Within Jest, errors that Node.js itself makes (of TLS, of parseArgs, …) are no instances of the Error that modules see.
- * For what is run in the process of the test they are, as they are everywhere else. Classes that extend Error inherit it.
+ * Within Jest, errors that Node.js itself makes (of TLS, of parseArgs, …) are no instances of the Error that modules
+ * see. For what is run in the process of the test they are, as they are everywhere else. Classes that extend Error
+ * inherit it.
  */
 function acceptErrorsOfNode(): void {
   Object.defineProperty(Error, Symbol.hasInstance, { value: hasInstance, configurable: true });

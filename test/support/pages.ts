@@ -46,6 +46,6 @@ export const readBlocks = (page: string): Block[] =>
 export const findRemark = ({ remark }: Block, beginning: string): string | undefined =>
   remark.startsWith(`${beginning} `) ? remark.slice(beginning.length).trim() : undefined;
 
-/** Returns whether the walk through a page runs this block. It leaves out diagrams, and blocks that a remark excepts. */
+/** Returns whether the walk through a page runs this block. Diagrams, and blocks that a remark excepts, are not run. */
 export const isWalked = (block: Block): boolean =>
   ['console', 'sh', 'sql', 'csv'].includes(block.language) && !/^(not run:|run by) /.test(block.remark);

@@ -52,7 +52,7 @@ function removeCutRuns(parent: string): void {
     const processId = Number(NAME.exec(name)?.groups?.['processId']);
     const folder = join(parent, name);
     if (!processId || isRunning(processId)) continue;
-    const isOurs = statSync(folder, { throwIfNoEntry: false })?.uid === process.geteuid?.(); // or it has just been removed
+    const isOurs = statSync(folder, { throwIfNoEntry: false })?.uid === process.geteuid?.(); // or it is already removed
     if (isOurs) spawnSync(process.execPath, [REMOVE_RUN, folder], { stdio: 'ignore' });
   }
 }

@@ -76,7 +76,8 @@ export class Traffic {
     { perSecond = 200, limitMs = Infinity }: TrafficOptions = {},
   ) {
     this.limitMs = limitMs;
-    // More are under way only if some are late. Without a bound a slow machine sends ever more, and never reads an answer
+    // More are under way only if some are late. Without a bound a slow machine sends ever more, and never reads an
+    // answer
     const most = limitMs === Infinity ? MOST_UNDER_WAY : (perSecond * limitMs) / 1000;
     this.timer = setInterval(() => {
       const due = ((performance.now() - this.startedAt) / 1000) * perSecond;

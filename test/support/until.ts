@@ -9,8 +9,8 @@ interface Waiting {
 const waitings = new Set<Waiting>();
 
 /**
- * Asks again and again until the condition is true, if there is no event to wait for. Only the runner ends the wait. The
- * pauses grow with the time, because what is asked works on the same cores.
+ * Asks again and again until the condition is true, if there is no event to wait for. Only the runner ends the wait.
+ * The pauses grow with the time, because what is asked works on the same cores.
  * @param everyMs a fixed pause instead, for a test that measures the time itself
  */
 export function until(holds: () => Promise<boolean>, { everyMs }: { everyMs?: number } = {}): Promise<void> {
@@ -38,7 +38,7 @@ async function ask(waiting: Waiting, everyMs: number | undefined): Promise<void>
   throw new Error(`the test has ended: ${holds.toString()}`);
 }
 
-/** Ends the loops of a test that ran out of time, so that afterEach can end what the test began. Says what they waited for. */
+/** Ends the loops of a test that ran out of time, so that afterEach can clean up. Says what they waited for. */
 function endWaiting(): void {
   for (const waiting of waitings) {
     waiting.isOver = true;

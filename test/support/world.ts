@@ -53,7 +53,7 @@ export class World<Service extends ReachableService = RunningService> {
 
   constructor(private readonly options: WorldOptions<Service>) {}
 
-  /** One replica in a process of its own, for who closes it himself: its environment is known late, or it may be none. */
+  /** One replica in a process of its own, which the caller closes: its environment is known late, or may be none. */
   static create(environment: Record<string, string> = {}): Promise<World> {
     return new World({ launch: startProcess, environment }).open();
   }

@@ -42,7 +42,8 @@ it.each([
   const counted = once(child.stderr as Readable, 'end');
   expect(await once(child, 'exit')).toEqual([0, null]);
   await counted;
-  // The pipe and Node.js's buffer of a paused reader take 64 KiB each: 13 lines may still pass after the first that did not
+  // The pipe and Node.js's buffer of a paused reader take 64 KiB each: 13 lines may still pass after the first that did
+  // not
   expect(Number(output.stderr)).toBeGreaterThanOrEqual(87);
 });
 

@@ -53,7 +53,7 @@ beforeAll(async () => {
     OAUTH_TOKEN_TYPE: 'at+jwt',
     PORT,
     BASE_PATH,
-    PUBLIC_BASE_URL: 'https://orders.example.com', // the test opens the page at another address, and nothing calls this one
+    PUBLIC_BASE_URL: 'https://orders.example.com', // the test opens the page at another address; nothing calls this one
   });
   browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
 });

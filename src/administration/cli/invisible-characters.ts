@@ -2,8 +2,8 @@
  * Characters that people cannot see or type in a name, a code or a client: white space but the blank, format characters
  * (category Cf), and what is drawn as nothing (property Default_Ignorable_Code_Point, and the empty Braille pattern).
  * They are written out, since each version of Node.js knows another version of Unicode. The function `is_visible` of
- * the database has the same: test/database/constraints.e2e-spec.ts compares them. Other control characters are refused by
- * its function `is_clean`.
+ * the database has the same: test/database/constraints.e2e-spec.ts compares them. Other control characters are refused
+ * by its function `is_clean`.
  */
 const INVISIBLE_CHARACTERS = new RegExp(
   [

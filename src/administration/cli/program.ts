@@ -55,7 +55,7 @@ export function printJson(value: unknown): void {
   print(JSON.stringify(value));
 }
 
-/** Returns a command line to type: with npm if npm started this program, as in a clone; otherwise with node, as in the image. */
+/** Returns a command line to type. It begins with npm if npm started this program, otherwise with node (the image). */
 export function commandLine(program: string, words = ''): string {
   if (!isThroughNpm()) return `node dist/${program}.js ${words}`.trimEnd();
   return words === '' ? `npm run ${program}` : `npm run ${program} -- ${words}`;

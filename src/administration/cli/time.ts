@@ -6,8 +6,8 @@ const DATE_TIME = /^(?<local>\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?<fraction>\.\
 const MAX_FRACTION_DIGITS = 6;
 
 /**
- * Returns the time in UTC, to the microsecond and in its shortest form. Returns undefined if the text is not a date-time
- * of RFC 3339 in the years 1 to 9999.
+ * Returns the time in UTC, to the microsecond and in its shortest form. Returns undefined if the text is not a
+ * date-time of RFC 3339 in the years 1 to 9999.
  */
 export function parseTime(text: string): string | undefined {
   const found = DATE_TIME.exec(text.toUpperCase())?.groups;

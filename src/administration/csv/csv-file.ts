@@ -1,6 +1,6 @@
-// Reads a CSV file (RFC 4180) of a list as spreadsheets save it: with commas or semicolons, any line ends, and perhaps a
-// byte order mark. A line of separators only is an empty line. Empty cells at the end are ignored.
-// This file checks the form. The constraints of the table check the content of the cells.
+// Reads a CSV file (RFC 4180) of a list as spreadsheets save it: with commas or semicolons, any line ends, and perhaps
+// a byte order mark. A line of separators only is an empty line. Empty cells at the end are ignored. This file checks
+// the form. The constraints of the table check the content of the cells.
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { CsvError, parse } from 'csv-parse/sync';
@@ -123,7 +123,7 @@ function countLineBreaks(text: string): number {
   return text.split('\n').length - 1;
 }
 
-/** Returns the number of the first line after `line` that has text, or 1 if there is none. Lines are numbered from 1. */
+/** Returns the number of the first line after `line` that has text, or 1 if there is none. The first line is 1. */
 function findNextLine(text: string, line: number): number {
   const lines = text.split('\n');
   const found = lines.findIndex((content, at) => at >= line && hasText(content));
@@ -189,7 +189,7 @@ function findSurplus(header: readonly string[], { cells }: CsvRecord): string[] 
   return messages;
 }
 
-/** Returns a message for each time that PostgreSQL would guess: without a zone, or 01/02/2027, which `datestyle` decides. */
+/** Returns a message for each time that PostgreSQL would guess: without a zone, or 01/02/2027 (`datestyle` decides). */
 function findWrongTimes(columns: readonly Column[], row: Row): string[] {
   const messages: string[] = [];
   for (const column of columns) {

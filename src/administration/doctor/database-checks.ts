@@ -1,5 +1,5 @@
-// The doctor's checks of the database. Each runs in a transaction of its own, and all use one session. An error that a check
-// throws is a fault.
+// The doctor's checks of the database. Each runs in a transaction of its own, and all use one session. An error that a
+// check throws is a fault.
 import type { EntityManager } from 'typeorm';
 import { CLOCK_SKEW_SECONDS } from '../../auth/access-tokens.service.js';
 import { lockTables } from '../../database/database.js';

@@ -32,8 +32,8 @@ interface Check {
   /** Earlier checks that must pass first, or this one is skipped. */
   readonly needs: readonly string[];
   /**
-   * `all`: with this fault no call is answered. `some`: calls with good tokens may be refused. `cause`: it may cause such
-   * faults. `credential`: calls with this credential are refused.
+   * `all`: with this fault no call is answered. `some`: calls with good tokens may be refused. `cause`: it may cause
+   * such faults. `credential`: calls with this credential are refused.
    */
   readonly impact?: 'all' | 'some' | 'cause' | 'credential';
   /** The remedy for an error that the check throws. */

@@ -1,5 +1,5 @@
-// Says why the service refuses an API key or an access token that somebody gives to the doctor. No text contains a byte of
-// a key, or a part of a token with which somebody could call.
+// Says why the service refuses an API key or an access token that somebody gives to the doctor. No text contains a byte
+// of a key, or a part of a token with which somebody could call.
 import { text as readAll } from 'node:stream/consumers';
 import { API_KEY_PREFIX, hasValidChecksum, hashApiKey } from '../../auth/api-keys/api-key.js';
 import { MAX_TOKEN_BYTES, type ReadToken, hasScope, readToken } from '../../auth/access-token.js';

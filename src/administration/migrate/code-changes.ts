@@ -76,7 +76,7 @@ export function findChanges(before: CodeRows, after: CodeRows, nowMs: number): C
   return changes.map((change) => ({ ...change, ...describeBreak(change, nowMs) }));
 }
 
-/** Returns a title for people. Each list has its own: a property's name contains no space, so none is "its properties". */
+/** Returns a title for people. Each list has its own: a property's name has no space, so none is "its properties". */
 export function formatPlace({ area, what, property }: Place): string {
   if (what === 'value') return `${area}, ${property}`;
   return what === 'property' ? `${area}, its properties` : area;

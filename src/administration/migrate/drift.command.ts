@@ -39,7 +39,7 @@ export const drift = new Command('drift')
   .option('--since <DATE>', 'changes from then on; 90 days without it', parseTimeOrDate)
   .action(({ since }: { since?: string }) => withReading((session) => showDrift(session, since)));
 
-/** Lists changes of keys apart, and calls them no drift: a key command leaves no proof such as the row of a migration. */
+/** Lists changes of keys apart, and calls them no drift: a key command leaves no proof, unlike a migration. */
 async function showDrift(session: Session, sinceTime: string | undefined): Promise<void> {
   const ofCodes = await listChanges(session, 'codes', sinceTime);
   const ofKeys = await listChanges(session, 'keys', sinceTime);
@@ -49,7 +49,7 @@ async function showDrift(session: Session, sinceTime: string | undefined): Promi
   if (ofCodes.length > 0) process.exitCode = 2;
 }
 
-/** Returns the changes in the order in which they were made. The rest above the limit is only counted, by PostgreSQL. */
+/** Returns the changes in the order in which they were made. PostgreSQL only counts those above the limit. */
 async function listChanges(session: Session, topic: TopicName, sinceTime: string | undefined): Promise<string[]> {
   const parameters = [topic, sinceTime ?? null];
   const lines = await readColumn(session, SHOW_DRIFT, [...parameters, MAX_SHOWN_CHANGES]);

@@ -25,8 +25,8 @@ export interface Script {
 }
 
 /**
- * Returns the text for EXECUTE. EXECUTE refuses `select … into` as the last statement, so another one is appended. A line
- * break comes first, because the last line may be a comment.
+ * Returns the text for EXECUTE. EXECUTE refuses `select … into` as the last statement, so another one is appended. A
+ * line break comes first, because the last line may be a comment.
  */
 export function toExecutable({ sql }: Script): string {
   return `${sql}\n;select`;
@@ -77,15 +77,15 @@ function isAboutTransactions({ routine, code }: DatabaseError): boolean {
   return code === NOT_SUPPORTED && routine === REFUSING_ROUTINE;
 }
 
-/** Returns an empty text also for an error in the body of a function, whose position counts from the begin of the body. */
+/** Returns an empty text also for an error in the body of a function, whose position counts from its beginning. */
 function describePlace({ internalQuery, internalPosition }: DatabaseError, script: Script): string {
   if (internalPosition === undefined || internalQuery !== toExecutable(script)) return '';
   return `, line ${countLines(Number(internalPosition), script.sql)}`;
 }
 
 /**
- * Returns the line of a position. PostgreSQL counts characters from 1, but some characters have two units in JavaScript.
- * A script may have 50 MB, so its characters are counted without a copy.
+ * Returns the line of a position. PostgreSQL counts characters from 1, but some characters have two units in
+ * JavaScript. A script may have 50 MB, so its characters are counted without a copy.
  */
 function countLines(position: number, sql: string): number {
   let line = 1;

@@ -3,7 +3,7 @@ import type { Session } from '../../database/session.js';
 import { OperatorError } from '../../telemetry/error-message.js';
 import { commandLine } from '../cli/program.js';
 
-/** The role that docs/operators.md describes. A database of a provider may have a single role of another name instead. */
+/** The role of docs/operators.md. A database of a provider may have a single role of another name instead. */
 const DOCUMENTED_OWNER = 'order_lookup_owner';
 
 /** The owner is that of pgmigrations; before the first migration the documented role, or else the present one. */

@@ -1,4 +1,4 @@
-// Compares the migrations of the tree with the table of node-pg-migrate. A migration is applied if the table has its name.
+// Compares the migrations of the tree with the table of node-pg-migrate. A migration is applied if its name is there.
 import type { Session } from '../../database/session.js';
 import { readColumn } from '../cli/connection.js';
 import { readNames } from './migration-files.js';

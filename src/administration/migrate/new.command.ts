@@ -46,8 +46,8 @@ interface Composed {
 
 /**
  * Compares the file with the table as the pending migrations will leave it. Without them a second run of this command
- * would write the same rows again. Then it tries the new migration, so that PostgreSQL's constraints check it, and rolls
- * back.
+ * would write the same rows again. Then it tries the new migration, so that PostgreSQL's constraints check it, and
+ * rolls back.
  * @returns undefined if the table has the content already
  */
 async function composeFrom(path: string, subject: string, isComplete: boolean): Promise<Composed | undefined> {

@@ -1,5 +1,5 @@
-// Plans migrations and shows what callers would see, in five steps: read the state, run the migrations, read what callers would see,
-// compare, describe (describe-plan.ts). One session does it all.
+// Plans migrations and shows what callers would see, in five steps: read the state, run the migrations, read what
+// callers would see, compare, describe (describe-plan.ts). One session does it all.
 import type { EntityManager } from 'typeorm';
 import { type Database, lockTables } from '../../database/database.js';
 import type { Session } from '../../database/session.js';
@@ -35,8 +35,8 @@ const NOTHING = { migrations: [], changes: [], refusals: [], marks: [], canBreak
 const REVISION = `select stamp::text from public.revision where topic = 'codes'`;
 
 /**
- * The keys in force now (days is 0), and those in force after NOTICE_DAYS. A key may be in both, so twice. The identity is
- * the same only for the same key, hash and time.
+ * The keys in force now (days is 0), and those in force after NOTICE_DAYS. A key may be in both, so twice. The identity
+ * is the same only for the same key, hash and time.
  */
 const KEYS_IN_FORCE = `
   select pg_catalog.concat_ws(' ', id, encode(key_hash, 'hex'), days) as identity, client
@@ -100,7 +100,7 @@ async function makePlan(
   return { ...found, marks: [...(await markMigrations(migrations, before, tried)), ...found.marks] };
 }
 
-/** Reads one snapshot. The limits are those of a dry run, so that a lock ends the plan after three seconds here, too. */
+/** Reads one snapshot. The limits are those of a dry run, so a lock ends the plan after three seconds here, too. */
 async function readCommitted(database: Database, limits: Partial<Limits>): Promise<Committed> {
   const { statementMs, lockMs, totalMs } = describeKind('dryRun', limits);
   try {
@@ -142,7 +142,7 @@ async function attempt<T>(session: Session, read: () => Promise<T>): Promise<Att
     if (hasGivenUp(error)) throw error;
     return { fault: toMessage(error) };
   } finally {
-    await session.query('rollback to savepoint attempt'); // throws if the connection is lost, which is no fault of the content
+    await session.query('rollback to savepoint attempt'); // throws if the connection is lost: no fault of the content
   }
 }
 

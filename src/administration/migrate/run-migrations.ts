@@ -2,7 +2,7 @@
 // pgmigrations. A run that is killed leaves no lock, and nothing of its migration.
 //
 // The text of a migration is passed as a setting of the transaction, and EXECUTE in a block runs it. There, PostgreSQL
-// refuses each command that begins or ends a transaction, in any disguise, and names the position of an error in the file.
+// refuses each command that begins or ends a transaction, in any disguise, and says where in the file an error is.
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import { type MigrationBuilder, type RunnerOption, runner } from 'node-pg-migrate';
@@ -133,7 +133,7 @@ function dollarQuote(text: string): string {
 }
 
 /**
- * The progress of a run. node-pg-migrate loads a migration when it has committed the one before, and says nothing itself.
+ * The progress of a run. node-pg-migrate loads a migration when it has committed the one before, and reports nothing.
  */
 class Progress {
   /** The script that runs now. Its lines are named in messages about a fault. */
@@ -204,8 +204,8 @@ async function readAgain(name: string): Promise<Migration> {
 }
 
 /**
- * Returns the option `migrationLoaderStrategies` for files that contain SQL and nothing of node-pg-migrate. A migration is
- * read when its turn comes, because there may be many large ones.
+ * Returns the option `migrationLoaderStrategies` for files that contain SQL and nothing of node-pg-migrate. A migration
+ * is read when its turn comes, because there may be many large ones.
  */
 function loadSql(load: (name: string) => Promise<string[]>): Strategies {
   const addStatements = (path: string) => async (builder: MigrationBuilder) => {
@@ -224,7 +224,7 @@ function loadSql(load: (name: string) => Promise<string[]>): Strategies {
   ];
 }
 
-/** Explains an error before the first migration, so nothing was changed. node-pg-migrate adds a stack to some errors. */
+/** Explains an error before the first migration: nothing was changed. node-pg-migrate adds a stack to some errors. */
 function explainStart(error: unknown, session: Session): unknown {
   if (findRefusal(error)?.code === LOCK_TIMEOUT) {
     return new OperatorError('Another run of migrations did not end within two minutes. Try again later.');

@@ -1,11 +1,11 @@
-// Finds texts that nobody typed: a spreadsheet or a script probably made them, or their characters are damaged. The forms
-// know no language, because spreadsheets write months and errors in many.
+// Finds texts that nobody typed: a spreadsheet or a script probably made them, or their characters are damaged. The
+// forms know no language, because spreadsheets write months and errors in many.
 
 /** The name of a month as spreadsheets shorten it: Mar, mars, maalis. Capitals alone, as in 10-LTL, are a code. */
 const MONTH = String.raw`\p{L}\p{Ll}{2,5}\.?`;
 const DAY_OF_MONTH = '(?:0?[1-9]|[12]\\d|3[01])';
 const DAY = [
-  String.raw`${DAY_OF_MONTH}(?:[-/]|\. ?)${MONTH}(?:[-./ ]{1,2}\d{2,4})?`, // 2-Mar, 02. Mrz, 02/mar, 2-Mar-27: it was 2-3 or MAR2
+  String.raw`${DAY_OF_MONTH}(?:[-/]|\. ?)${MONTH}(?:[-./ ]{1,2}\d{2,4})?`, // 2-Mar, 02. Mrz, 2-Mar-27: from 2-3 or MAR2
   String.raw`\p{L}\p{Ll}{2,5}(?:[-/]|\.-?)(?:\d{2}|\d{4})`, // Mar-27, mar.27
   String.raw`\p{Lu}\p{Ll}{2} \d{2}`, // Mrz 27
   String.raw`(?:\d{4}\p{Lo} ?)?\d{1,2}\p{Lo} ?\d{1,2}\p{Lo}`, // 3月2日

@@ -102,8 +102,8 @@ export class Issuer {
   }
 
   /**
-   * Logs a failure. Callers are refused if the metadata were never read and only they name the address of the keys. With
-   * OAUTH_JWKS_URI nobody is warned, because many such issuers have no metadata.
+   * Logs a failure. Callers are refused if the metadata were never read and only they name the address of the keys.
+   * With OAUTH_JWKS_URI nobody is warned, because many such issuers have no metadata.
    */
   private logMetadataFailure(error: unknown): void {
     const { name, keySetAddress } = this.settings;

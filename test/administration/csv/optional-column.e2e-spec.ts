@@ -1,5 +1,5 @@
-// Adds an optional column to the communication codes, by the recipe in CONTRIBUTING.md, in the entity and the table only.
-// CSV files and plans have to know the column without another change.
+// Adds an optional column to the communication codes, by the recipe in CONTRIBUTING.md, in the entity and the table
+// only. CSV files and plans have to know the column without another change.
 import 'reflect-metadata';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

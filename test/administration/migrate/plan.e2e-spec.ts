@@ -297,7 +297,7 @@ describe('migrate plan reports what the service would meet:', () => {
     const { status, stdout } = await plan();
     expect({ status, stdout }).toEqual({ status: 2, stdout: expect.stringContaining(said) });
     expect(stdout).toContain(UNSAFE);
-    expect(stdout).toContain('\nCallers see this:\n'); // no code is shown as removed, because running replicas go on serving it
+    expect(stdout).toContain('\nCallers see this:\n'); // no code is removed: running replicas go on serving it
     expect(await contents()).toEqual(before);
   });
 
