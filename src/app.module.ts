@@ -16,7 +16,7 @@ import { TelemetryModule } from './telemetry/telemetry.module.js';
 
 /** The modules of the operations, one for each area. */
 const OPERATIONS = [OrderUpdateModule, OrderCaptureV2Module, OrderSchedulingModule];
-/** The modules whose routes are below BASE_PATH. Routes of a module that is missing here are outside of it. */
+/** The modules whose routes are below BASE_PATH. If a module is missing here, its routes are outside of BASE_PATH. */
 const BELOW_BASE_PATH = [...OPERATIONS, DocumentationModule];
 
 @Module({})

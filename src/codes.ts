@@ -1,5 +1,5 @@
 import './administration/cli/end-on-signals.js';
-// Loaded after the signals: Node.js loads all static imports before it runs the first one
+// Imported dynamically, so that signals are handled first: Node.js loads all static imports before it runs any
 const { createProgram, runProgram } = await import('./administration/cli/program.js');
 const { exportList, show } = await import('./administration/codes.js');
 

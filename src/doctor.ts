@@ -1,6 +1,6 @@
 import './administration/cli/end-on-signals.js';
 import 'reflect-metadata';
-// Loaded after the signals: Node.js loads all static imports before it runs the first one
+// Imported dynamically, so that signals are handled first: Node.js loads all static imports before it runs any
 const { commandLine, createProgram, runProgram } = await import('./administration/cli/program.js');
 const { runDoctor } = await import('./administration/doctor/doctor.js');
 

@@ -2,8 +2,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { ProcessEnd } from './bootstrap/process-end.js';
 
-// V8 by default lets garbage grow to a multiple of the live data. With a third of it, memory stays flat. If you lower
-// this, V8 collects so often that requests wait while all codes are read.
+// By default V8 lets garbage grow to a multiple of the live data. If garbage may only grow to a third of the live data,
+// memory stays flat. If you lower this, V8 collects so often that requests wait while all codes are read.
 setFlagsFromString('--heap-growing-percent=33');
 
 const processEnd = new ProcessEnd();

@@ -1,5 +1,5 @@
 import './administration/cli/end-on-signals.js';
-// Loaded after the signals: Node.js loads all static imports before it runs the first one
+// Imported dynamically, so that signals are handled first: Node.js loads all static imports before it runs any
 const { createProgram, runProgram } = await import('./administration/cli/program.js');
 const { check } = await import('./administration/migrate/check.command.js');
 const { down } = await import('./administration/migrate/down.command.js');
@@ -12,6 +12,6 @@ const { up } = await import('./administration/migrate/up.command.js');
 const program = createProgram({
   name: 'migrate',
   commands: [up, down, status, create, plan, drift, check],
-  notes: 'The database is the one at DATABASE_URL; check, and new without --from, need none.',
+  notes: 'The database is the one at DATABASE_URL. The commands check, and new without --from, need no database.',
 });
 await runProgram(program);

@@ -1,4 +1,4 @@
-// The kind of a token (RFC 8725, RFC 9068), its client and its scopes. jose checks none of them.
+// What jose does not check of an access token: its kind (RFC 8725, RFC 9068), its client and its scopes.
 import { type JWTPayload, type ProtectedHeaderParameters, decodeJwt, decodeProtectedHeader } from 'jose';
 import { MAX_HEADER_BYTES } from '../problems/limits.js';
 import { type Verdict, accepted, refused } from './verdict.js';
@@ -12,15 +12,16 @@ export const MAX_TOKEN_BYTES = MAX_HEADER_BYTES - MIN_OTHER_HEADERS_BYTES;
  */
 const COMPACT_FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
-/** Claims that name the kind of a token: in Keycloak, Cognito, Oracle, Casdoor, PingAM, and issuers made by hand. */
+/** Claims that name the kind of a token: in Keycloak, Cognito, Oracle, Casdoor, PingAM, and home-made issuers. */
 const KIND_CLAIMS = ['typ', 'token_use', 'tok_type', 'tokenType', 'tokenName', 'token_type', 'type'];
 /**
- * Values of these claims, in lower case, without the word token. If a kind is missing here, somebody can call with a
- * token that a browser got. `bearer`, `access` and `at` are access tokens, and must not be added.
+ * The values of KIND_CLAIMS for other tokens, in lower case, without the word token. `it` and `rt` are Oracle's ID and
+ * refresh token. If a value is missing here, such a token is accepted as an access token. `bearer`, `access` and `at`
+ * mean access tokens: never add them.
  */
 const OTHER_KINDS = ['id', 'it', 'refresh', 'rt', 'offline', 'logout'];
 /**
- * Claims that access tokens never have. If an issuer writes one of them into access tokens, its callers are refused.
+ * Claims that access tokens never have. If an issuer writes one into its access tokens, its callers are refused.
  * - ID tokens: the hashes (OpenID Connect Core 1.0 section 3.3.2.11, FAPI 1.0 part 2)
  * - logout tokens: `events` (OpenID Connect Back-Channel Logout 1.0)
  * - refresh tokens: `granted_scopes` (Cloud Foundry UAA, and so SAP XSUAA), `ati` (Spring Security OAuth)
@@ -29,15 +30,15 @@ const CLAIMS_OF_OTHER_KINDS = ['at_hash', 'c_hash', 's_hash', 'events', 'granted
 /** Claims that ID tokens do not have. A token with a nonce and one of these claims is an access token. */
 const CLAIMS_OF_ACCESS_TOKENS = ['scope', 'scp', 'client_id'];
 /**
- * Claims that name the client: RFC 9068, OpenID Connect, Entra ID, Okta. The first one that a token has is used. In
- * another order OAUTH_CLIENTS would mean another client.
+ * Claims that name the client: RFC 9068, OpenID Connect, Entra ID, Okta. If a token has several, the first of this list
+ * is used. Keep the order: the claims of a token may differ, and OAUTH_CLIENTS would then admit other clients.
  */
 const CLIENT_CLAIMS = ['client_id', 'azp', 'appid', 'cid'];
-/** Claims that name the scope of an access token. ID tokens may have `roles` and `permissions`, too. */
+/** Claims with the scope of an access token. `roles` and `permissions` are missing, because ID tokens may have them. */
 const OAUTH_SCOPE_CLAIMS = ['scope', 'scp'];
 /**
  * Claims that say what a token grants: `scope` (RFC 9068 section 2.2.3), `scp` (Okta, Entra ID), `roles` (Entra ID for
- * programs), `permissions` (Auth0). If you add a claim that users can write, they grant themselves the scope.
+ * programs), `permissions` (Auth0). Never add a claim that users can change: they could grant themselves the scope.
  */
 const GRANT_CLAIMS = [...OAUTH_SCOPE_CLAIMS, 'roles', 'permissions'];
 const END_OF_YEAR_9999_SECONDS = 253_402_300_799;
@@ -49,7 +50,7 @@ export interface ReadToken {
   readonly claims: JWTPayload;
 }
 
-/** Reads a token before its issuer, and so the key to verify it, is known. Refuses forms that jose would accept. */
+/** Reads a token without verifying it: its claims say whose keys verify it. Refuses some forms that jose accepts. */
 export function readToken(text: string): Verdict<ReadToken> {
   if (text.length > MAX_TOKEN_BYTES) return refused('too-long');
   const header = decode(() => decodeProtectedHeader(text));
@@ -57,31 +58,31 @@ export function readToken(text: string): Verdict<ReadToken> {
   if (!header || 'enc' in header) return refused('not-a-jwt');
   const claims = decode(() => decodeJwt(text));
   if (!claims || !COMPACT_FORM.test(text)) return refused('malformed');
-  // Both change what is signed (RFC 7515 section 4.1.11, RFC 7797). jose would accept `b64`, and `crit` if it lists b64
+  // `crit` and `b64` can change what is signed (RFC 7515 section 4.1.11, RFC 7797). jose accepts both if crit lists b64
   if ('crit' in header || 'b64' in header) return refused('critical');
   return accepted({ text, header, claims });
 }
 
-/** Returns whether the type in the header is at+jwt or JWT, or is missing. Common issuers send each of these. */
+/** Returns whether the header has the type at+jwt, the type JWT, or no type. Common issuers send each of the three. */
 export function isAccessTokenType(header: ProtectedHeaderParameters): boolean {
   const { typ } = header;
   return typ === undefined || isExplicitType(header) || (typeof typ === 'string' && /^(application\/)?jwt$/i.test(typ));
 }
 
-/** Returns whether the header has the type at+jwt (RFC 9068 section 2.1), in any case, also as a media type. */
+/** Returns whether the header has the type at+jwt (RFC 9068 section 2.1), with or without `application/`. */
 function isExplicitType({ typ }: ProtectedHeaderParameters): boolean {
   return typeof typ === 'string' && /^(application\/)?at\+jwt$/i.test(typ);
 }
 
-/** Returns whether a token is an ID, refresh or logout token, or has nothing that makes it an access token. */
+/** Returns true for an ID, refresh or logout token, and for a token without any mark of an access token. */
 export function isOfAnotherKind(header: ProtectedHeaderParameters, claims: JWTPayload): boolean {
   const kinds = KIND_CLAIMS.map((name) => readKind(claims[name]));
   if (kinds.some((kind) => OTHER_KINDS.includes(kind))) return true;
   if (hasAny(claims, CLAIMS_OF_OTHER_KINDS)) return true;
   if (isExplicitType(header)) return false;
-  // An ID token of Entra ID for a code flow has no other mark
+  // An ID token of Entra ID from a code flow differs from an access token only in this: no client, no scope
   if (findClient(claims) === undefined && !hasOAuthScope(claims)) return true;
-  // Some access tokens have a nonce, too
+  // A nonce is the mark of an ID token, but some access tokens have a nonce, too
   const isLikeAccessToken = kinds.includes('bearer') || hasAny(claims, CLAIMS_OF_ACCESS_TOKENS);
   return 'nonce' in claims && !isLikeAccessToken;
 }
@@ -97,8 +98,8 @@ export function findClient(claims: JWTPayload): string | undefined {
 }
 
 /**
- * Returns whether a token ends. jose accepts any number as the time, also one that is thousands of years away.
- * @param claims that jose has verified, so their exp is a number if there is one
+ * Returns whether a token expires before the year 10000. jose accepts any number, so a token could be valid for ever.
+ * @param claims the claims that jose has verified, so that `exp` is a number or is missing
  */
 export function hasExpiry(claims: JWTPayload): claims is JWTPayload & { readonly exp: number } {
   return claims.exp !== undefined && claims.exp <= END_OF_YEAR_9999_SECONDS;
@@ -113,7 +114,8 @@ export function hasScope(claims: JWTPayload, wanted: string): boolean {
 }
 
 function hasOAuthScope(claims: JWTPayload): boolean {
-  return OAUTH_SCOPE_CLAIMS.flatMap((name) => claims[name]).some((scope) => {
+  const scopes = OAUTH_SCOPE_CLAIMS.flatMap((name) => claims[name]); // a claim is a text or a list of texts
+  return scopes.some((scope) => {
     return typeof scope === 'string' && scope.trim() !== '';
   });
 }

@@ -58,7 +58,7 @@ interface RememberedToken {
   readonly isScopeMissing: boolean;
 }
 
-/** Checks access tokens. It remembers verified ones, because most of a request's cost is verifying a signature. */
+/** Checks access tokens. Verified tokens are remembered, because a signature check is most of a request's cost. */
 @Injectable()
 export class AccessTokensService {
   private readonly remembered = new LRUCache<string, RememberedToken>({
@@ -99,7 +99,7 @@ export class AccessTokensService {
     return newKeys === keys ? verdict : this.verifyAndRemember(newKeys, token, issuer);
   }
 
-  /** Remembers a verified token also if its scope is missing, so that the next request with the token costs less. */
+  /** Verifies a token, and remembers a verified one, also without the required scope: its next request costs less. */
   private async verifyAndRemember(
     keys: SigningKeys,
     token: ReadToken,
@@ -121,8 +121,8 @@ export class AccessTokensService {
 }
 
 /**
- * Finds the token in the header Authorization: `Bearer` and the token (RFC 6750 section 2.1), or the bare token. The
- * interface document says "Sent as <ACCESS_TOKEN>".
+ * Finds the token in the header Authorization. Callers send `Bearer` and the token (RFC 6750 section 2.1), or only the
+ * token, because the interface document says "Sent as <ACCESS_TOKEN>".
  * @param header as Node.js gives it, without spaces and tabs at both ends; undefined if it was not sent
  */
 export function findToken(header = ''): Verdict<string> {
@@ -157,13 +157,13 @@ export async function verifyToken(
   } catch (error) {
     const reason = findReason(error);
     if (isFaultOfClaims(error)) return refused(reason, { tokenClient: findClient(error.payload) });
-    // If a key has this id and another algorithm, jose finds no key either. Then a fetch would not help
+    // jose also finds no key if the key with this id has another algorithm. In this case a fetch would not help
     const isKeyKnown = keys.document.keys.some(({ kid }) => kid === header.kid);
     return refused(reason === 'unknown-key' && isKeyKnown ? 'signature' : reason);
   }
 }
 
-/** Checks what jose does not: kind and client. The kind comes first, because an ID token may name no client. */
+/** Checks kind and client. The kind first: an ID token may name no client, and `client` would be a wrong reason. */
 function judgeClaims(
   header: ProtectedHeaderParameters,
   claims: JWTPayload,
@@ -177,7 +177,7 @@ function judgeClaims(
   return hasExpiry(claims) ? accepted(claims) : refused('no-expiry', { tokenClient });
 }
 
-/** Verifies a token. If several keys fit a token without a key id, jose throws an error that lists these keys. */
+/** Verifies a token. If several keys fit a token without a key id, jose throws an error with these keys: tries each. */
 async function verifyWithAnyKey(
   text: string,
   findKey: JWTVerifyGetKey,
@@ -213,7 +213,7 @@ function findReason(error: unknown): RefusalReason {
   return isFaultOfClaims(error) ? (REASONS_BY_CLAIM[error.claim] ?? 'claims') : 'signature';
 }
 
-/** Returns whether a claim is at fault. jose checks claims after the signature, so the signature is verified then. */
+/** Returns whether a claim is at fault. If so, the signature is verified, because jose checks it before the claims. */
 function isFaultOfClaims(error: unknown): error is errors.JWTClaimValidationFailed | errors.JWTExpired {
   return error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired;
 }

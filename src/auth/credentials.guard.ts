@@ -9,7 +9,7 @@ import { Refusals } from './refusals.js';
 
 /**
  * Requires an API key and an access token for every route that is not marked `@Public()`. It is the guard of the whole
- * application (`APP_GUARD`), so a new route is closed until somebody opens it.
+ * application (`APP_GUARD`), so a new route is closed until somebody marks it.
  *
  * The key is checked first. So a caller without a valid key causes no signature check and no request to the issuer.
  */
@@ -34,7 +34,7 @@ export class CredentialsGuard implements CanActivate {
     if (keyVerdict.outcome !== 'accepted') {
       throw this.refusals.problemForKey(request, keyVerdict, findToken(authorization));
     }
-    // Set before the token is judged: log, metrics and rate limit name the client also if the token is refused
+    // Set before the token is checked, so that log and metrics name the client even if the token is refused
     request.context.caller = keyVerdict.value;
     this.rateLimiter.admit(keyVerdict.value, response);
 

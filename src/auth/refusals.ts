@@ -39,8 +39,8 @@ const BEARER_CHALLENGE = `Bearer ${REALM}`;
 const NO_TOKEN_SENT: readonly RefusalReason[] = ['missing', 'scheme'];
 
 /**
- * Makes the problem documents for credentials that are missing, not valid or cannot be checked. The log line of the
- * request says why; the document does not.
+ * Makes the problem documents for credentials that are missing, are not valid, or cannot be checked now. The document
+ * does not say why a credential is refused. Only the log line of the request has the reason.
  */
 @Injectable()
 export class Refusals {
@@ -50,9 +50,9 @@ export class Refusals {
   ) {}
 
   /**
-   * Notes that the key of a request is not accepted, and returns its answer: 400, 401 or 503. One 401 names both
-   * headers if both are missing. A token that was sent is not judged, so the answer says nothing about it.
-   * @param token the token that was found in its header
+   * Notes that the API key of a request is not accepted, and returns the problem: 400, 401 or 503. If the token is
+   * missing, too, one 401 names both headers. A token that was sent is not checked, so the answer does not mention it.
+   * @param token the token in the header Authorization, or the reason why the header has none
    */
   problemForKey(request: Request, key: NotAccepted, token: Verdict<string>): Problem {
     const keyRefusal: RefusedCredential = { credential: KEY_CREDENTIAL, reason: key.reason };
@@ -68,13 +68,13 @@ export class Refusals {
       this.note(request, [keyRefusal], key.owner);
       return key.outcome === 'undecided' ? createUndecidedProblem(key) : createUnauthorizedProblem([keyRefusal]);
     }
-    // Without a token the answer is 401 in any case. The answer does not name a key that may be valid
+    // Without a token the answer is always 401. If the key may be valid, the answer names only the token
     const refused = key.outcome === 'undecided' ? tokenRefusals : [keyRefusal, ...tokenRefusals];
     this.note(request, refused, key.owner);
     return createUnauthorizedProblem(refused);
   }
 
-  /** Notes that the token beside a valid key is not accepted, and returns the answer: 400, 401, 403 or 503. */
+  /** Notes that the token of a request with a valid key is not accepted. Returns the problem: 400, 401, 403 or 503. */
   problemForToken(request: Request, token: NotAccepted): Problem {
     const refused = [{ credential: TOKEN_CREDENTIAL, reason: token.reason }];
     this.note(request, refused);
@@ -113,7 +113,7 @@ export class Refusals {
   }
 }
 
-/** Returns a 400. Neither header is judged: a gateway may judge the first one, and the service the second. */
+/** Returns a 400. No value of a repeated header is checked: a gateway may check the first value, and we the second. */
 function createRepeatedProblem(refused: readonly RefusedCredential[]): Problem {
   return new Problem('malformed-request', {
     detail: 'A credential header was sent more than once, or contains a comma.',
@@ -146,7 +146,7 @@ function createUnauthorizedProblem(refused: readonly RefusedCredential[]): Probl
   });
 }
 
-/** Returns the challenge for the token. It has `error` only if a token was sent (RFC 6750 section 3.1). */
+/** Returns the challenge for the token. The challenge has `error` only if a token was sent (RFC 6750 section 3.1). */
 function formatBearerChallenge(refused: readonly RefusedCredential[]): string {
   const isSentTokenRefused = refused.some(({ credential, reason }) => {
     return credential === TOKEN_CREDENTIAL && !NO_TOKEN_SENT.includes(reason);

@@ -5,20 +5,21 @@ export interface Caller {
 }
 
 /**
- * The reasons in log and metrics. Callers never learn them. Never rename a reason, because dashboards use it. A new
- * reason needs a row in docs/at-night.md and, if another token does not help, a remedy in refused-credentials.ts.
+ * The reasons for refusals, in log and metrics. Callers never learn them. Dashboards use the names, so never rename a
+ * reason. A new reason needs a row in docs/at-night.md, and a remedy in refused-credentials.ts unless a new token
+ * helps.
  */
 export type RefusalReason =
-  // of both credentials
+  // for both credentials
   | 'missing'
   | 'repeated'
   | 'malformed'
   | 'expired'
-  // of an API key
+  // for an API key
   | 'unknown'
   | 'revoked'
   | 'no-key-list'
-  // of an access token
+  // for an access token
   | 'scheme'
   | 'too-long'
   | 'not-a-jwt'
@@ -38,7 +39,7 @@ export type RefusalReason =
   | 'no-signing-keys'
   | 'signing-keys-not-fetched';
 
-/** The result of checking a credential or a part of it. `T` is the value of an accepted credential. */
+/** The result of a check of a credential, or of a part of the credential. `T` is the value if it is accepted. */
 export type Verdict<T> = Accepted<T> | NotAccepted;
 export type NotAccepted = Refused | Undecided;
 
@@ -64,7 +65,7 @@ interface Refused extends Whose {
 export interface Undecided {
   readonly outcome: 'undecided';
   readonly reason: RefusalReason;
-  /** The sentence for the caller that says what the service lacks. */
+  /** The sentence that tells the caller what the service lacks. */
   readonly explanation: string;
   readonly owner?: Caller | undefined;
 }

@@ -17,8 +17,8 @@ export async function createApplication(configuration: Configuration, logOutput?
     AppModule.forRoot(configuration, logOutput),
     new ServerAdapter(configuration),
     {
-      bufferLogs: true, // until `useLogger`: otherwise Nest's own logger would write the first lines, not in JSON
-      abortOnError: false, // a start that fails throws, and its caller prints one sentence; Nest would end the process
+      bufferLogs: true, // keeps the first lines for `useLogger`: Nest's own logger would not write them in JSON
+      abortOnError: false, // a failed start throws, and our caller prints one sentence; Nest would end the process
       routeConflictPolicy: { duplicate: 'error' }, // the second of two equal routes would never be called
     },
   );

@@ -3,7 +3,9 @@ import type { Service } from './start-service.js';
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 const UNCAUGHT_ERRORS = ['uncaughtException', 'unhandledRejection'] as const;
 
-/** The time within which a second signal is the same Ctrl-C. The terminal and npm send a signal each. */
+/**
+ * The time in which a second signal is taken for the same Ctrl-C: the terminal sends a signal, and npm sends one, too.
+ */
 export const SAME_SIGNAL_MS = 1_000;
 /** The exit status after a signal that ends the process immediately, as a shell reports it after Ctrl-C. */
 export const INTERRUPTED = 130;
@@ -15,7 +17,7 @@ type RunningService = Pick<Service, 'logger' | 'stop'>;
  * after the first one ends the process immediately. After an uncaught error the state of the process is unknown. So
  * only the log is flushed, and the status is 1.
  *
- * Process 1 of a container ignores every signal until somebody listens, so call `listen` before the service is loaded.
+ * Process 1 of a container ignores each signal that has no listener. So call `listen` before the service is loaded.
  */
 export class ProcessEnd {
   private service: RunningService | undefined;

@@ -69,7 +69,7 @@ it('health and metrics listen at HOST if MANAGEMENT_HOST is not set', async () =
 
 it('a start names a host that this machine does not have', async () => {
   await expect(start({ HOST: '192.0.2.1' })).rejects.toThrow(
-    'MANAGEMENT_PORT=0: the port cannot be had (EADDRNOTAVAIL) on 192.0.2.1. ' +
+    'MANAGEMENT_PORT=0: the port cannot be opened (EADDRNOTAVAIL) on 192.0.2.1. ' +
       'Correct HOST, or MANAGEMENT_HOST, to an address of this machine.',
   );
 });
@@ -84,7 +84,7 @@ it('a start names a port that the user may not open', async () => {
     });
   };
   await expect(start({ MANAGEMENT_PORT: '80' })).rejects.toThrow(
-    'MANAGEMENT_PORT=80: the port cannot be had (EACCES) on 127.0.0.1. Set MANAGEMENT_PORT to a port above 1023.',
+    'MANAGEMENT_PORT=80: the port cannot be opened (EACCES) on 127.0.0.1. Set MANAGEMENT_PORT to a port above 1023.',
   );
 });
 

@@ -35,7 +35,7 @@ export async function startService(configuration: Configuration, logOutput?: Log
   if (warning !== undefined) logger.warn({ message: warning });
   await app.init();
   const management = app.get(ManagementServer);
-  /** After a signal requests are answered for DRAIN_SECONDS. Then the ports are closed, and everything else. */
+  /** Stops the service. If there was a signal, requests are answered for DRAIN_SECONDS before the port is closed. */
   const stop = async (signal?: string): Promise<void> => {
     try {
       await (app as unknown as NestApplicationContext).close(signal); // the interface lacks the parameter
@@ -88,7 +88,7 @@ function describePortFault({ code, message }: NodeJS.ErrnoException, variable: A
   if (code === 'EADDRINUSE') {
     return { fault: 'is taken by another program', remedy: `Stop that program or set ${variable} to another port.` };
   }
-  const fault = `cannot be had (${code ?? message})`;
+  const fault = `cannot be opened (${code ?? message})`;
   if (code === 'EACCES') return { fault, remedy: `Set ${variable} to a port above 1023.` };
   return { fault, remedy: 'Correct HOST, or MANAGEMENT_HOST, to an address of this machine.' };
 }

@@ -12,7 +12,7 @@ import { findStartRemedy } from './postgres-failures.js';
 import { findPrograms, isRoot } from './postgres-programs.js';
 import { PostgresServer } from './postgres-server.js';
 
-/** The application name of the demo's sessions. The process id of the demo follows it. */
+/** The application name of the demo's sessions, without the demo's process id at its end. */
 const APPLICATION = 'order-lookup-demo';
 
 /** The interface document names no communication codes, so the demo loads samples. Their descriptions say "Sample". */
@@ -29,7 +29,7 @@ const SAMPLES = `
 const USUAL_PORT = 3003;
 /** The id of the advisory lock that a running demo keeps. */
 const LOCK_ID = 20_265;
-/** The wait for the lock. The session of a demo that was killed a moment ago may still have it. */
+/** The longest wait for the lock. The session of a demo that was killed a moment ago may still have the lock. */
 const LOCK_LIMIT_MS = 1_000;
 /** The SQLSTATE of a lock that was not free in time. */
 const LOCK_NOT_AVAILABLE = '55P03';
@@ -41,7 +41,7 @@ const UNREACHABLE = new Set<string | undefined>(['ENETUNREACH', 'EADDRNOTAVAIL']
 const ANSWER_MS = 5_000;
 /** The limit of a start. A server that was killed repairs its data before it accepts sessions. */
 const START_LIMIT_MS = 60_000;
-/** The age at which a lock file is stale if nobody answers. A server listens soon after it has written the file. */
+/** The age from which a lock file is stale if nobody answers. A server listens soon after it has written its file. */
 const STALE_LOCK_FILE_MS = 10_000;
 const ATTEMPTS = 3;
 
@@ -65,7 +65,7 @@ export class DemoDatabase {
       return new DemoDatabase(new PostgresServer(await findPrograms(), folder));
     } catch (error) {
       const { message } = error as Error;
-      const remedies = [findStartRemedy(message) ?? '', isRoot ? 'Another user than root needs less.' : ''];
+      const remedies = [findStartRemedy(message) ?? '', isRoot ? 'Or run the demo as another user than root.' : ''];
       const sentence = message.replace(/\.?$/, '.');
       throw new StartError(`The database of the demo does not start. ${[sentence, ...remedies].join(' ').trim()}`);
     }
@@ -113,9 +113,9 @@ export class DemoDatabase {
           `${this.data} to start afresh.`,
       );
     }
-    // Without the demo's key this is the first start. Codes do not show this: somebody's migration may have added some
+    // If no key of the demo exists, this is the first start. Codes do not prove a first start: migrations may add some
     const { rowCount } = await this.session.query("select from api_key where client = 'demo' limit 1");
-    if (rowCount === 0) await this.session.query(SAMPLES); // no migration adds them, so drift lists them
+    if (rowCount === 0) await this.session.query(SAMPLES); // no migration adds the samples, so `drift` lists them
     await this.session.query(
       `insert into api_key as present (client, key_hash) values ('demo', decode($1, 'hex'))
        on conflict (key_hash) do update set revoked_at = null, expires_at = null
@@ -124,7 +124,9 @@ export class DemoDatabase {
     );
   }
 
-  /** Returns a session of our server, or undefined if it does not run. Only our server accepts our password. */
+  /**
+   * Returns a session of our server, or undefined if our server does not run. Any other server refuses our password.
+   */
   private async connect(sinceMs = performance.now()): Promise<Client | undefined> {
     const { lockFile } = this.server;
     if (!lockFile?.port) return undefined;
@@ -173,8 +175,8 @@ export class DemoDatabase {
   }
 
   /**
-   * Connects to our server, also if another start was faster and started it. If nobody answers for long, a killed
-   * server left the lock file, and another program has the server's process id by now: the file is removed.
+   * Connects to our server, which another start may have started. If nobody answers for long, the lock file is that of
+   * a killed server, whose process id now belongs to another program. The file is then removed, or no server can start.
    */
   private async connectUnlessStale(): Promise<Client | undefined> {
     for (;;) {

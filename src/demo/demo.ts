@@ -25,7 +25,7 @@ import { findFreePort, listen } from './ports.js';
 import { findDatabaseFolder } from './postgres-programs.js';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
-/** The folder of what the demo keeps between starts. */
+/** The folder with the files that the demo keeps between starts. */
 const DATA = join(PROJECT, '.data');
 const HOST = '127.0.0.1';
 /** The preferred ports. If one is taken, any free port replaces it. */
@@ -34,27 +34,27 @@ const OAUTH_AUDIENCE = 'https://orders.demo.example';
 const CLIENT_ID = 'demo-program';
 /** The time between two messages that say for what the demo waits. */
 const MESSAGE_INTERVAL_MS = 5_000;
-/** The limit until the service is ready. With its database and issuer it needs a second. */
+/** The longest wait until the service is ready. Usually it is ready after one second. */
 const READY_LIMIT_MS = 60_000;
 
 type Variables = Readonly<Record<string, string>>;
 
 /**
  * Starts database, issuer and service, and prints how to use them.
- * @param toEnd is called with a function that ends a part of the demo, for each part that was started
+ * @param addEnd takes, for each part of the demo that was started, a function that ends this part
  * @throws StartError that says what is wrong and how to mend it
  */
-export async function startDemo(toEnd: (end: () => Promise<unknown>) => void): Promise<void> {
+export async function startDemo(addEnd: (end: () => Promise<unknown>) => void): Promise<void> {
   adaptEnvironment();
   prepareDataFolder();
   const { BASE_PATH } = checkEnvironment();
   const database = await DemoDatabase.create(findDatabaseFolder(PROJECT));
   const starting = database.start();
-  toEnd(async () => {
-    await starting.catch(() => undefined); // a server that is still starting would stay
+  addEnd(async () => {
+    await starting.catch(() => undefined); // otherwise a server that is still starting would keep running
     await database.stop();
   });
-  const loading = import('../bootstrap/start-service.js'); // while PostgreSQL starts: each takes half a second
+  const loading = import('../bootstrap/start-service.js'); // while PostgreSQL starts: both take half a second
   await Promise.all([waitFor('PostgreSQL', starting), loading]);
   const key = await readOrMake('api-key', /^[\w-]+$/, generateApiKey);
   await waitFor('the migrations of the database', database.prepare(key));
@@ -63,7 +63,7 @@ export async function startDemo(toEnd: (end: () => Promise<unknown>) => void): P
   const signingKey = await readOrMake('issuer-key.json', /^\{.*\}$/, makeSigningKey);
   const issuer = createServer();
   const issuerUrl = `http://${HOST}:${await listen(issuer, USUAL_PORTS.issuer)}`;
-  toEnd(async () => issuer.close());
+  addEnd(async () => issuer.close());
   await serveIssuer(issuer, {
     url: issuerUrl,
     audience: OAUTH_AUDIENCE,
@@ -74,7 +74,7 @@ export async function startDemo(toEnd: (end: () => Promise<unknown>) => void): P
   });
 
   const service = await startOnFreePorts(makeEnvironment(database.url, issuerUrl));
-  toEnd(() => service.stop());
+  addEnd(() => service.stop());
   await waitFor('the service, which is not ready', untilReady(service));
   const variables = {
     API: service.url + BASE_PATH,
@@ -87,18 +87,20 @@ export async function startDemo(toEnd: (end: () => Promise<unknown>) => void): P
     OAUTH_AUDIENCE,
   };
   writePrivateFile(join(DATA, 'demo.env'), toShell(variables));
-  // The service has loaded it. A static import would delay the start of PostgreSQL.
+  // The service has loaded this file by now. A static import would delay the start of PostgreSQL
   const { OPERATION_PATHS } = await import('../documentation/openapi-document.js');
   process.stdout.write(describeDemo(variables, OPERATION_PATHS, service.managementUrl, database.data));
 }
 
-/** Removes the PG variables of other projects, and keeps our own calls away from a proxy. */
+/** Removes the variables PG…, which are meant for other projects. Exempts calls to this machine from a proxy. */
 function adaptEnvironment(): void {
   for (const name of Object.keys(process.env)) if (name.startsWith('PG')) delete process.env[name];
   exemptFromProxy(HOST);
 }
 
-/** Returns the environment of the service. It names our own database and issuer, whatever a shell exports. */
+/**
+ * Returns the environment of the service. It names the demo's database and issuer, also if the shell exports others.
+ */
 function makeEnvironment(databaseUrl: string, issuerUrl: string): NodeJS.ProcessEnv {
   return {
     ...process.env,
@@ -112,7 +114,7 @@ function makeEnvironment(databaseUrl: string, issuerUrl: string): NodeJS.Process
 }
 
 /**
- * Checks the environment before anything is started. A port that is not set is 0 here.
+ * Checks the environment before anything is started. The check takes 0 for a port that is not set.
  * @throws StartError with everything that is wrong in the variables of the shell
  */
 function checkEnvironment(): Configuration {
@@ -138,15 +140,16 @@ function describeDataFolder({ code, path = DATA }: NodeJS.ErrnoException): strin
   const owner = statSync(path, { throwIfNoEntry: false })?.uid;
   if (owner !== undefined && owner !== process.geteuid?.())
     return (
-      `${path} belongs to another user, as whom the demo was started before. ` +
-      'Give the clone back, in its folder: sudo chown -R "$(id -un)" .'
+      `${path} belongs to another user, who started the demo before. ` +
+      'Make the clone yours again. In its folder, run: sudo chown -R "$(id -un)" .'
     );
-  return `${path} cannot be written (${code}). Let this user write in the clone, in its folder: chmod -R u+rwX .`;
+  return `${path} cannot be written (${code}). Let this user write. In the folder of the clone, run: chmod -R u+rwX .`;
 }
 
 /**
- * Returns the text of a file in `.data/`. The file is kept, so that terminals that have loaded demo.env go on working.
- * @param form the form of the text. If the file is missing or has another form, it is made anew
+ * Returns the text of a file in `.data/`, and makes the file if it is missing. The file is kept, so that the variables
+ * that a terminal loaded from demo.env stay right after the next start.
+ * @param form the form of the text. A file whose text has another form is replaced
  */
 async function readOrMake(name: string, form: RegExp, make: () => string | Promise<string>): Promise<string> {
   const file = join(DATA, name);
@@ -180,6 +183,7 @@ async function startOnFreePorts(environment: NodeJS.ProcessEnv): Promise<Service
   try {
     return await startService(readConfiguration({ ...environment, ...(await findPorts(environment)) }));
   } catch (error) {
+    // Taken for a taken port. If a StartError has another cause, the second attempt throws it again
     if (!(error instanceof StartError)) throw error;
     return startService(readConfiguration({ ...environment, PORT: '0', MANAGEMENT_PORT: '0' }));
   }

@@ -8,7 +8,8 @@ import { type JWK, exportJWK, generateKeyPair } from 'jose';
 import type { Provider } from 'oidc-provider';
 
 const TOKEN_SECONDS = 8 * 3600;
-const LASTING = 'AccessToken ClientCredentials Session Grant Interaction IdToken'.split(' ');
+/** The things that oidc-provider makes, by its own names. All of them are valid for TOKEN_SECONDS. */
+const TYPES_WITH_LIMIT = 'AccessToken ClientCredentials Session Grant Interaction IdToken'.split(' ');
 const ACCOUNT = 'demo-user';
 /** Metadata of the client for persons. `native` allows any port in a redirect to loopback (RFC 8252 section 7.3). */
 const FOR_PERSONS = { token_endpoint_auth_method: 'none', application_type: 'native' } as const;
@@ -20,7 +21,7 @@ interface IssuerOptions {
   readonly audience: string;
   readonly scopes: string;
   readonly redirectUris: readonly string[];
-  /** The result of `makeSigningKey`. Another key ends the validity of all earlier tokens. */
+  /** The result of `makeSigningKey`. If it is another key than at the last start, all earlier tokens are refused. */
   readonly signingKey: string;
   /** A client that gets tokens by the client credentials grant. */
   readonly machine: { readonly id: string; readonly secret: string };
@@ -43,7 +44,7 @@ export async function serveIssuer(server: Server, options: IssuerOptions): Promi
 async function createProvider(options: IssuerOptions): Promise<Provider> {
   const { url, audience, scopes, redirectUris, machine, signingKey } = options;
   const { warn } = console;
-  console.warn = () => undefined; // oidc-provider warns that it keeps data in memory, and of some versions of Node.js
+  console.warn = () => undefined; // oidc-provider warns that its data is only in memory, which is meant here
   const { Provider: OidcProvider } = await import('oidc-provider');
   const provider: Provider = new OidcProvider(url, {
     clients: [
@@ -56,7 +57,7 @@ async function createProvider(options: IssuerOptions): Promise<Provider> {
     clientBasedCORS: () => true,
     findAccount: (_context, sub) => ({ accountId: sub, claims: () => ({ sub }) }),
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
-    ttl: Object.fromEntries(LASTING.map((name) => [name, TOKEN_SECONDS])),
+    ttl: Object.fromEntries(TYPES_WITH_LIMIT.map((name) => [name, TOKEN_SECONDS])),
     async loadExistingGrant({ oidc }) {
       const grant = new provider.Grant({ clientId: oidc.client?.clientId, accountId: ACCOUNT });
       grant.addOIDCScope(`openid ${scopes}`.trim());

@@ -1,5 +1,5 @@
-// The program of `npm start`. Without configuration it runs the demo, with a database and an issuer of its own. With
-// any variable of the service it runs the service as in production, which reports missing variables.
+// The program of `npm start`. Without configuration it runs the demo, with a database and an issuer of its own. If a
+// variable of the service is set, it runs the service as in production. The service then reports missing variables.
 import 'reflect-metadata';
 import { INTERRUPTED, SAME_SIGNAL_MS } from '../bootstrap/process-end.js';
 import { describeStartFailure } from '../configuration/start-error.js';
@@ -35,7 +35,7 @@ async function runDemo(): Promise<void> {
       try {
         await endOne();
       } catch (error) {
-        process.stderr.write(`${describeStartFailure(error)}\n`); // go on, and end the other parts
+        process.stderr.write(`${describeStartFailure(error)}\n`); // only reported, so that the other parts end, too
       }
     }
     process.exit(status);
@@ -55,7 +55,7 @@ async function runDemo(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
   for (const event of ['uncaughtException', 'unhandledRejection'] as const)
     process.on(event, (error: unknown) => void fail(error));
-  // After its terminal was closed the demo cannot write. SIGHUP ends it
+  // After the terminal was closed, a write fails. SIGHUP then ends the demo, so the failure is ignored
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   try {
     const { startDemo } = await import('./demo.js');

@@ -1,19 +1,22 @@
 // Finds the sentence in which a program of PostgreSQL says why it failed, and a remedy.
 
 /**
- * The first line in which initdb, pg_ctl or the server says what is wrong. Left out are FATAL lines about sessions that
- * came during the start, and lines of initdb about files that it removes.
+ * The first line in which initdb, pg_ctl or the server says what is wrong. Two kinds of lines do not match: the
+ * server's FATAL lines about sessions that came during the start, and initdb's lines about files that it removes.
  */
 const FAILURE =
   /(?:\b(?:FATAL|PANIC): {2}(?!the database system is)|^(?:initdb|pg_ctl): (?:error: )?(?!removing))(.*)/m;
 
-/** The first match applies. Shared memory precedes the disk, because its fault also says "No space left on device". */
+/** The first match applies. Keep shared memory before the disk: both faults say "No space left on device". */
 const REMEDIES: readonly (readonly [fault: RegExp, remedy: string])[] = [
-  [/user ID \d+/, 'PostgreSQL needs a user that has a name: add one for this id (useradd), or run as another user.'],
+  [
+    /user ID \d+/,
+    'PostgreSQL needs a user that has a name: add a user with this id (useradd), or run as another user.',
+  ],
   [/shared memory|semaphore/, 'Give this machine more shared memory, or a container: docker run --shm-size=256m.'],
   [
     /no space|ENOSPC|could not extend|quota|EDQUOT/i,
-    'Free 200 MB on this disk, or use another one: a clone there, or TMPDIR for tests.',
+    'Free 200 MB on this disk, or use another disk: for the demo, clone the project there; for tests, set TMPDIR.',
   ],
   [
     /permissions|ownership|not permitted|EPERM/,
@@ -35,7 +38,9 @@ export function findStartRemedy(failure: string): string | undefined {
   return REMEDIES.find(([form]) => form.test(failure))?.[1];
 }
 
-/** Returns the first sentence in which a program of PostgreSQL says what is wrong, or its last lines. */
+/**
+ * Returns the first sentence in which a program of PostgreSQL says what is wrong, or the last lines that it printed.
+ */
 export function findFailure(printed: string): string {
   return FAILURE.exec(printed)?.[1] ?? printed.trim().split('\n').slice(-3).join(' ');
 }

@@ -90,8 +90,8 @@ function assertRun({ initdb, account }: PostgresPrograms): void {
 }
 
 /**
- * Returns the options of `spawn`: the user of the program, a folder that this user may enter, and few variables. The
- * others of the shell are left out: PostgreSQL would read PGDATA, LC_ALL, TZ, LD_LIBRARY_PATH and more.
+ * Returns the options of `spawn`: the user of the program, a folder that this user may enter, and few variables. Other
+ * variables of the shell are left out: PostgreSQL would read PGDATA, LC_ALL, TZ, LD_LIBRARY_PATH and more.
  */
 export function makeSpawnOptions({ account, folder }: { account: Account | undefined; folder: string }) {
   const env: NodeJS.ProcessEnv = { LC_ALL: 'C' };
@@ -108,7 +108,7 @@ function copyForOthers(packageFolder: string, programs: PostgresPrograms): Postg
   const copy = join(ROOT_FOLDER, `postgresql-${version}`);
   if (!existsSync(copy)) {
     mkdirSync(ROOT_FOLDER, { recursive: true });
-    chmodSync(ROOT_FOLDER, 0o755); // with umask 077 mkdir alone would close it to the other user
+    chmodSync(ROOT_FOLDER, 0o755); // with umask 077, mkdir makes a folder that the other user cannot enter
     const unfinished = `${copy}.${process.pid}`;
     try {
       cpSync(native, unfinished, { recursive: true, verbatimSymlinks: true });
@@ -122,7 +122,7 @@ function copyForOthers(packageFolder: string, programs: PostgresPrograms): Postg
   return { ...programs, initdb: toCopy(programs.initdb), pgCtl: toCopy(programs.pgCtl) };
 }
 
-/** Lets all users read and run the files: in the clone they may be closed to other users. */
+/** Lets all users read and run the copied files. The files of the clone may be readable only for root. */
 function openForReaders(folder: string): void {
   chmodSync(folder, 0o755);
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) chmodSync(join(folder, name), 0o755);

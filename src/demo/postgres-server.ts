@@ -35,7 +35,7 @@ export class PostgresServer {
   /** The process id of the server that this process started. */
   private startedProcess: number | undefined;
 
-  /** @param folder if it is missing, it is created, and only the user of the server may enter it */
+  /** @param folder is created if it is missing. Only the user of the server may enter a created one */
   constructor(
     private readonly programs: PostgresPrograms,
     readonly folder: string,
@@ -68,8 +68,8 @@ export class PostgresServer {
   }
 
   /**
-   * Makes the data: a superuser `postgres`, UTF-8, and an order of texts that is the same on every machine. The folder
-   * is renamed at the end, so that an interrupted start leaves no data that looks complete.
+   * Makes the data folder: with a superuser `postgres`, UTF-8, and an order of texts that is the same on every machine.
+   * The folder gets its name at the end, so that an interrupted start leaves no data that looks complete.
    */
   async initialise(password: string): Promise<void> {
     const unfinished = join(this.folder, 'postgres.unfinished');
@@ -125,7 +125,7 @@ export class PostgresServer {
 
   private run(program: string, words: readonly string[]): Promise<void> {
     return new Promise((resolve, reject) => {
-      // No pipe: on some platforms the server that pg_ctl starts keeps it open, and we would wait for its end
+      // Not a pipe: on some platforms the server that pg_ctl starts keeps the pipe open, and we would wait for its end
       const output = openSync(join(this.folder, 'commands.log'), 'w', 0o600);
       const child = spawn(program, words, {
         ...this.spawnOptions,

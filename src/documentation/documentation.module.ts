@@ -7,7 +7,9 @@ import { ProblemPagesController } from './problem-pages.controller.js';
 
 @Module({})
 export class DocumentationModule {
-  /** DOCUMENTATION=off keeps the problem pages, because the `type` of each problem document is the address of one. */
+  /**
+   * DOCUMENTATION=off keeps the problem pages, because the `type` of each problem document is such a page's address.
+   */
   static forRoot({ DOCUMENTATION }: Configuration): DynamicModule {
     const documentation = DOCUMENTATION === 'on' ? [DocsController, OpenApiController] : [];
     return {

@@ -5,8 +5,8 @@ import type { Answer } from '../http/answer.js';
 import { createPlainPage } from './page.js';
 
 /**
- * The page at `/` and at BASE_PATH, open to everybody, with any Accept header. People type this address into a browser,
- * and many balancers ask it for a 200.
+ * The page at `/` and at BASE_PATH. It is open to everybody, because people type these addresses into a browser, and
+ * many balancers check whether they answer 200.
  */
 @Public()
 @Controller()

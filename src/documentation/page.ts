@@ -2,7 +2,7 @@ import { Answer } from '../http/answer.js';
 
 export const HTML = 'text/html; charset=utf-8';
 
-/** The policy of everything except pages: nothing runs or loads, even if a browser shows it as a page. */
+/** The policy of all other answers. If a browser shows one as a page, nothing in it runs or loads. */
 const DENY_ALL_POLICY = "default-src 'none'; frame-ancestors 'none'";
 /** The policy of plain pages: only their own styles are allowed. */
 const PAGE_POLICY =
@@ -21,7 +21,7 @@ export function createDocumentationAnswer({
   policy = DENY_ALL_POLICY,
 }: DocumentationOptions): Answer {
   const headers = {
-    'Cache-Control': 'no-cache', // caches ask each time, because the addresses contain no version
+    'Cache-Control': 'no-cache', // caches ask each time: a new version has the same addresses
     'Content-Security-Policy': policy,
     'Referrer-Policy': 'no-referrer',
   };

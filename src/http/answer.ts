@@ -2,9 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
 
-/** Caches ask before each use (RFC 9111). For a day they may use the answer instead of our 5xx (RFC 5861). */
+/** Caches ask before each use (RFC 9111). If we answer with 5xx, they may use an answer for a day (RFC 5861). */
 const CACHE_CONTROL = 'private, max-age=0, stale-if-error=86400';
-/** The length of a tag. With its 132 bits two contents never have the same tag. */
+/** The length of a tag, which has 132 bits. With much fewer bits two contents could have the same tag. */
 const TAG_CHARACTERS = 22;
 /** The largest body that is kept as a text. Node.js writes a text together with the header, and bytes separately. */
 const MAX_TEXT_BYTES = 16 * 1024;
@@ -57,13 +57,13 @@ export class Answer {
 }
 
 /**
- * Returns whether If-None-Match names a representation. `*` alone names each one. Otherwise tags are compared weakly
- * (RFC 9110 section 13.1.2). Express's `request.fresh` would also obey Cache-Control of the request.
+ * Returns whether If-None-Match names an answer. The value `*` names every answer. Otherwise tags are compared weakly
+ * (RFC 9110 section 13.1.2). Express's `request.fresh` is not used, because it also obeys the request's Cache-Control.
  * @param etag a strong entity tag without a comma, with its quotes
  */
 export function isNamedBy(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch.trim() === '*') return true;
-  // A foreign tag that contains a comma (section 8.8.3) is cut there. No piece has both quotes, so no piece equals ours
+  // A tag of somebody else may contain a comma, and is cut there. No piece has both quotes, so no piece equals our tag
   const tags = ifNoneMatch.split(',').map((tag) => tag.trim());
   return tags.includes(etag) || tags.includes(`W/${etag}`);
 }

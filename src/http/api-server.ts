@@ -13,14 +13,15 @@ export class Connection {
     this.latestRequest = request;
     response.once('close', () => {
       this.waitingCount -= 1;
-      // A whole request is forgotten: it has credentials, and the connection may stay open for long
+      // A request that has arrived whole is forgotten: it contains credentials, and the connection may stay open for
+      // long
       if (request === this.latestRequest && request.complete) this.latestRequest = undefined;
     });
   }
 
   /**
-   * Returns whether bytes that the parser refuses may be answered. A gateway that shares the connection would take a
-   * surplus answer for the answer to its next request. So there are two rules:
+   * Returns whether bytes that the parser refuses may be answered. A gateway may send requests of several callers over
+   * one connection. It would take a surplus answer for the answer to its next request. So there are two rules:
    *
    * 1. No earlier request waits. `GET /slow…\r\n\r\ngarbage`: the client would take our 400 for the answer to /slow.
    * 2. The bytes are not the body of a request that has its answer. `GET /docs…Transfer-Encoding: chunked\r\n\r\n`, and

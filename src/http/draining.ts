@@ -5,7 +5,7 @@ import { Configuration } from '../configuration/configuration.js';
 import type { ApiServer } from './api-server.js';
 
 /**
- * The time for clients to read their answers, and then again the time to finish a request that is arriving. If you
+ * The time in which clients can read their answers. After that, the time in which an arriving request can end. If you
  * raise it, raise terminationGracePeriodSeconds of deploy/kubernetes and stop_grace_period of docker-compose.yml, too:
  * otherwise the platform kills the process first.
  */
@@ -15,8 +15,7 @@ const LOOK_INTERVAL_MS = 20;
 /**
  * Ends the service for its callers in three steps:
  *
- * 1. Requests are answered for DRAIN_SECONDS with `Connection: close`. In this time the balancers stop sending new
- *    ones.
+ * 1. Requests are answered for DRAIN_SECONDS with `Connection: close`. Balancers stop sending requests in this time.
  * 2. Clients have CLOSE_MS to read the answers that are being written, such as the second half of `/docs/…bundle.js`.
  * 3. Nest closes the port. A connection on which a request is arriving, such as `GET /docs HTT`, is cut after CLOSE_MS.
  */
@@ -30,7 +29,7 @@ export class Draining implements BeforeApplicationShutdown {
     private readonly adapterHost: HttpAdapterHost,
   ) {}
 
-  /** Waits before Nest closes the port. It does not wait if there was no signal, for example after a failed start. */
+  /** Waits before Nest closes the port. Does not wait if there was no signal, for example after a failed start. */
   async beforeApplicationShutdown(signal?: string): Promise<void> {
     this.isDraining = true;
     const server = this.adapterHost.httpAdapter.getHttpServer() as ApiServer;

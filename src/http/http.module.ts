@@ -39,7 +39,7 @@ export class HttpModule implements NestModule {
     }
     this.watchConnections(httpAdapter.getHttpServer() as ApiServer);
     if (this.configuration.CORS_ORIGINS.length > 0) httpAdapter.enableCors(createCorsOptions(this.configuration));
-    consumer.apply(RequestContextMiddleware).forRoutes('/'); // every address, also an unknown one
+    consumer.apply(RequestContextMiddleware).forRoutes('/'); // for all addresses, also those without a route
   }
 
   private watchConnections(server: ApiServer): void {

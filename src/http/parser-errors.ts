@@ -10,7 +10,7 @@ import { type RequestContext, RequestLog } from './request-log.js';
 
 /**
  * Handles bytes that Node.js's parser refuses: sends a problem document if an answer is due, and closes the connection.
- * Node.js alone would send an answer without a body.
+ * Otherwise Node.js would send an answer without a body.
  */
 @Injectable()
 export class ParserErrors {
@@ -23,14 +23,14 @@ export class ParserErrors {
 
   handle(error: NodeJS.ErrnoException, socket: Socket, server: ApiServer): void {
     socket.pause(); // Node.js would emit the event again for each further packet
-    // `garbage\r\n\r\n` in two packets: the first one has been answered
+    // `garbage\r\n\r\n` came in two packets, and the first packet has been answered
     const hasAnswer = !socket.writable;
     // `GET / … Connection: close\r\n\r\nGET / …`: the answer to the first request closes the connection
     const isAfterLastRequest = error.code === 'HPE_CLOSED_CONNECTION';
     if (hasAnswer || isAfterLastRequest) return;
 
     const problem = describeParserError(error);
-    // A silent client gets no 408. If its request is on the way, it would take the 408 for the answer to that request
+    // A client that has sent nothing gets no 408. If its request is on the way, it would take the 408 for the answer
     const isSilent = socket.bytesRead === 0;
     const isAnswerDue = !isSilent && server.openConnections.get(socket)?.isAnswerDue;
     if (problem && isAnswerDue) {

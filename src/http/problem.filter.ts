@@ -15,8 +15,8 @@ const SLUGS: Readonly<Record<number, ProblemSlug>> = {
 /** The detail of every error of the server. The error's own message is only logged: it may contain a secret. */
 const SERVER_ERROR = 'An unexpected condition was met. The log has it under the id of this occurrence.';
 /**
- * Header fields that describe the body of the answer that failed. Add each further one: on the problem document it
- * would be untrue. `Problem.render` itself replaces Content-Type, Content-Length and Cache-Control.
+ * Header fields that describe the body of the answer that failed. If a handler sets a further such field, add it: it
+ * would not be true of the problem document. `Problem.render` replaces Content-Type, Content-Length and Cache-Control.
  */
 const CONTENT_HEADERS = ['Content-Disposition', 'Content-Encoding', 'ETag', 'Last-Modified'];
 
@@ -38,10 +38,10 @@ export class ProblemFilter implements ExceptionFilter {
     if (response.headersSent) {
       context.error = thrown;
       const isWhole = response.writableEnded;
-      if (!isWhole) response.destroy(); // a cut connection tells the caller that the answer is not whole
+      if (!isWhole) response.destroy(); // by the cut connection the caller sees that the answer is not whole
       return;
     }
-    // Nest itself maps the errors of body parsers only for a middleware, and not for an interceptor
+    // Nest itself maps an error of a body parser if a middleware threw it, but not if an interceptor did
     const problem = toProblem(this.adapterHost.httpAdapter.mapException(thrown));
     context.problem = problem.slug;
     if (problem.getStatus() >= 500 && problem !== thrown) context.error = thrown;
@@ -49,7 +49,7 @@ export class ProblemFilter implements ExceptionFilter {
     const { status, headers, body } = problem.render(context.id, this.configuration.baseAddress);
     response.status(status);
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-    response.end(body); // json() and send() would add a charset, which the type does not have
+    response.end(body); // json() and send() would add a charset, which application/problem+json does not have
   }
 }
 
@@ -62,8 +62,8 @@ function toProblem(exception: unknown): Problem {
 }
 
 /**
- * Returns the problem for an exception whose message is for callers. Two kinds of messages quote the path or the body,
- * which may contain a credential. They are replaced.
+ * Returns the problem for an exception whose message is for callers. The messages about broken percent-encoding and
+ * broken JSON are replaced: they quote the path or the body, which may contain a credential.
  */
 function describeClientError(exception: HttpException): Problem {
   if (exception.cause instanceof URIError) {

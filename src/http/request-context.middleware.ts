@@ -8,12 +8,12 @@ import { Draining } from './draining.js';
 import { RequestLog } from './request-log.js';
 
 /**
- * The most requests of one connection that wait for their answers. Node.js runs all requests of a packet together.
- * Without this limit, 100 clients that do not read take 3.6 GB (docs/decisions.md).
+ * The largest number of requests of one connection that may wait for their answers. Node.js runs all requests of a
+ * packet together. Without this limit, 100 clients that do not read take 3.6 GB (docs/decisions.md).
  */
 const MAX_WAITING_REQUESTS = 32;
 
-/** Begins every request: closes a connection on which too many wait, gives the request its context, sets defaults. */
+/** Runs first for every request. Closes a connection with too many waiting requests, else sets context and defaults. */
 @Injectable()
 export class RequestContextMiddleware implements NestMiddleware<Request, Response> {
   private readonly server: ApiServer;
@@ -34,10 +34,10 @@ export class RequestContextMiddleware implements NestMiddleware<Request, Respons
       return;
     }
     this.requestLog.begin(request, response);
-    // Defaults of every answer. A handler may set other values
+    // The defaults for every answer. A handler may replace them
     response.setHeader('X-Content-Type-Options', 'nosniff');
     response.setHeader('Cache-Control', 'no-store');
-    // Node.js drops the bytes that come in one packet with a request for another protocol. So half a request may follow
+    // If a request asks for another protocol, Node.js drops the rest of its packet. Then half a request may follow
     const areBytesDropped = request.headers.upgrade !== undefined;
     if (this.draining.isDraining || areBytesDropped) response.setHeader('Connection', 'close');
     next();

@@ -12,7 +12,7 @@ import { type RequestSpan, Tracing } from '../telemetry/tracing.js';
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 const UUID_WITHOUT_DASHES = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})$/i;
 
-/** The refused credentials and the reasons, in the fixed words of the metric. */
+/** The refused credentials and the reasons, in the same words as the labels of the metric. */
 interface CredentialRefusal {
   readonly credential: string;
   readonly reason: string;
@@ -145,8 +145,8 @@ function describeContext({ caller, tokenClient, refusal, problem, error, span }:
 }
 
 /**
- * Returns the level of a request's line. A 503 of ours is only a warning, because its cause has a line of its own. An
- * error is logged as one even if the status is below 400: the answer failed after its header.
+ * Returns the level of a request's line. A 503 of ours is only a warning, because its cause has a line of its own. With
+ * an error, the level is `error` even if the status is below 400: the answer failed after its header was sent.
  */
 function chooseLevel(status: number, error: unknown): LogLevel {
   if (error !== undefined) return 'error';
@@ -161,10 +161,10 @@ interface AddressSources {
   readonly hops: number;
 }
 
-/** Returns the client's address, which the outermost of our proxies wrote into X-Forwarded-For, or the peer's. */
+/** Returns the address that the outermost of our proxies wrote into X-Forwarded-For, else that of the connection. */
 function findClientAddress({ peer, forwarded, hops }: AddressSources): string | undefined {
   const peerAddress = peer === undefined ? undefined : stripPrefix(peer);
-  // With fewer entries than proxies, the first entry may be a text that the client wrote
+  // If there are fewer entries than proxies, the client may have written the first entry
   if (forwarded.length !== hops) return peerAddress;
   const [outermost] = forwarded;
   if (outermost === undefined) return peerAddress;
@@ -172,12 +172,12 @@ function findClientAddress({ peer, forwarded, hops }: AddressSources): string | 
   return isIP(address) > 0 ? address : peerAddress;
 }
 
-/** Removes `::ffff:`, which a socket of both families puts before IPv4 addresses (RFC 4291 section 2.5.5.2). */
+/** Removes `::ffff:`. A socket for IPv4 and IPv6 writes it in front of IPv4 addresses (RFC 4291 section 2.5.5.2). */
 function stripPrefix(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '');
 }
 
-/** Returns the address of an entry. Some gateways write `192.0.2.7:4711` or `[2001:db8::1]:80`. */
+/** Removes the port from an entry. Some gateways write `192.0.2.7:4711` or `[2001:db8::1]:80`. */
 function stripPort(entry: string): string {
   const ipv6 = /^\[(?<address>.+)\](?::\d+)?$/.exec(entry);
   const ipv4 = /^(?<address>[\d.]+):\d+$/.exec(entry);

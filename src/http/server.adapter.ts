@@ -25,7 +25,7 @@ export class ServerAdapter extends ExpressAdapter {
       createServerOptions(this.configuration),
       toRequestListener(this.getInstance<Express>()),
     );
-    server.maxHeadersCount = 0; // no limit: with one, Node.js silently drops further headers
+    server.maxHeadersCount = 0; // no limit: with a limit, Node.js silently drops the headers after it
     server.maxConnections = MAX_CONNECTIONS;
     server.setTimeout(STALLED_MS);
     this.httpServer = server;
@@ -98,10 +98,10 @@ function createServerOptions({ KEEP_ALIVE_SECONDS }: Configuration): ServerOptio
   return options;
 }
 
-/** Returns a listener that runs Express for each request. If Express cannot parse a target, it calls back. */
+/** Returns a listener that runs Express for each request. Express calls back if it cannot parse the target. */
 function toRequestListener(app: Express): RequestListener {
   return (request, response) => {
-    // Node.js runs all requests of a packet, maybe thousands, also after we have closed the connection
+    // A packet may contain thousands of requests. Node.js runs them all, also after we have closed the connection
     if (!request.socket.writable) return;
     app(request as Request, response as Response, () => {
       request.url = '*'; // an address without a route, so the answer is 404 and not Express's HTML page
@@ -113,18 +113,18 @@ function toRequestListener(app: Express): RequestListener {
 /** Passes the failure of a file to ProblemFilter. Nest's own handler would answer 400 in plain text. */
 function passToFilter(error: Error, response: object): void {
   const { req: request, destroyed, writableEnded } = response as Response;
-  if (destroyed || writableEnded) return; // the client has left, or has all bytes
+  if (destroyed || writableEnded) return; // the client has left, or the answer is whole
   request.next?.(error);
 }
 
-/** Answers OPTIONS, and refuses the methods that no route of the path has. It runs after these routes. */
+/** Answers OPTIONS, and refuses the methods that no route of a path has. The handler runs after the path's routes. */
 function refuseOtherMethods(routeMethods: ReadonlySet<string>): RequestHandler {
   const methods = [...routeMethods];
   if (routeMethods.has('GET')) methods.push('HEAD'); // Express answers HEAD by the route for GET
   const allow = [...methods, 'OPTIONS'].join(', ');
   return ({ method }, response, next) => {
     if (methods.includes(method)) {
-      next(); // the route passed the request on, for example because it is for another host: 404
+      next(); // the route called `next`, for example because the request is for another host: then 404
       return;
     }
     response.setHeader('Allow', allow);

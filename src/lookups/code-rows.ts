@@ -1,11 +1,11 @@
-// The rows that the answers are made of, also those that are not valid yet or any more.
+// The rows of which the answers are made. Rows that are not valid yet, or not valid any more, are among them.
 import type { EntityManager } from 'typeorm';
 import { AreaProperty, CodeListValue, CommunicationCode, type Validity } from '../database/entities.js';
 import { AREA_PROPERTY, CODE_LIST_VALUE, COMMUNICATION_CODE, describeTable } from '../database/tables.js';
 
 /**
- * The areas that answer with lists of values. The constraint area_property_area_is_known allows the same. If the
- * database has no property of one of them, no codes at all are served.
+ * The areas that answer with lists of values. The constraint area_property_area_is_known allows the same names. If the
+ * database has no property of one area, the service serves no codes at all.
  */
 export const AREAS = ['order-update', 'order-capture-v2'] as const;
 export type Area = (typeof AREAS)[number];
@@ -42,7 +42,7 @@ function readTable<Row extends object>(manager: EntityManager, entity: new () =>
 }
 
 /**
- * Checks that each area has a property. No constraint can demand it, because a constraint judges one row.
+ * Checks that each area has a property. No constraint can demand this, because a constraint sees only one row.
  * @throws Error if an area has no property
  */
 export function assertAreas({ properties }: CodeRows): void {

@@ -7,20 +7,22 @@ import { AREAS, type Area, type CodeRows, isInForce } from './code-rows.js';
 const MAX_SMALL_ANSWERS_BYTES = 20 * 1024 ** 2;
 /** The bytes that an answer to a filter takes beside its body and its key. */
 const ANSWER_ENTRY_BYTES = 1024;
-/** The size from which an answer is large. Node.js copies a small body for each connection in any case. */
+/**
+ * The size from which an answer is large, and never dropped. Node.js copies a smaller body for each connection anyway.
+ */
 const LARGE_ANSWER_BYTES = 16 * 1024;
 
 const RECORDS_PER_PIECE = 1_000;
 
-/** A filter that is left out restricts nothing. Both together mean AND. */
+/** A filter that is left out restricts nothing. If both filters are given, a record has to match both. */
 export interface Filters {
   readonly codeType?: string | undefined;
   readonly code?: string | undefined;
 }
 
 /**
- * The rows of all validity periods, and maps that find the records of an answer without looking at each. The snapshot
- * of a time is made when it is asked for, and the last one is kept.
+ * The rows of all validity periods, with maps that find records by type and by code. When somebody asks for a time, the
+ * index makes the snapshot of this time. It keeps the last snapshot.
  */
 export class CodeIndex {
   private lastSnapshot: CodesSnapshot | undefined;
@@ -40,8 +42,8 @@ export class CodeIndex {
   }
 
   /**
-   * Returns the snapshot of a time, which may be earlier than the last one. It is made of the rows in memory, so the
-   * database may be away.
+   * Returns the snapshot of a time. The time may be earlier than that of the last call. The snapshot is made of the
+   * rows in memory, so this also works while the database is away.
    */
   snapshotAt(timeMs: number): CodesSnapshot {
     if (!this.lastSnapshot?.isValidAt(timeMs)) this.lastSnapshot = new CodesSnapshot(this, timeMs);
@@ -53,8 +55,8 @@ export class CodeIndex {
   }
 
   /**
-   * Returns the records of all validity periods that match, in the order of the answers. A match is exact and
-   * case-sensitive.
+   * Returns the records that match, in the order of the answers. Records that are not valid now are among them. A match
+   * is exact and case-sensitive.
    */
   find({ codeType, code }: Filters): readonly CommunicationCode[] {
     if (code !== undefined) return this.findByCode(code, codeType);
@@ -97,8 +99,8 @@ export class CodesSnapshot {
     sizeCalculation: ({ length }, key) => length + 2 * key.length + ANSWER_ENTRY_BYTES,
   });
   /**
-   * Large answers are never dropped: slow readers would keep each copy of an answer that was made again. Together they
-   * take twice the whole list at most: each record is in one answer to a type and in one to a code.
+   * Large answers are never dropped. If one were dropped and made again, slow readers would keep both copies in memory.
+   * Together large answers are at most twice as large as the whole list: each record matches one type and one code.
    */
   private readonly largeAnswers = new Map<string, Answer>();
 

@@ -65,8 +65,8 @@ export class CodesService {
   }
 
   /**
-   * Returns the snapshot of the present time. Each call looks at the clock, so no answer is that of another time. If a
-   * code has begun or ended since the last call, a new snapshot replaces the former one.
+   * Returns the snapshot for now. Each call reads the clock, so that each answer is right for its time. If a code has
+   * begun or ended since the last call, a new snapshot replaces the former snapshot.
    */
   private findPresentSnapshot(): CodesSnapshot | undefined {
     const index = this.topic.value;
@@ -84,8 +84,8 @@ export class CodesService {
   }
 
   /**
-   * Makes the index, and the snapshot of now for the first request. Between the two steps other requests have their
-   * turn, because each step takes long if there are many codes.
+   * Makes the index, and the first snapshot, so that no request has to make it. If there are many codes, each step
+   * takes long. So other requests are answered between the two steps.
    * @throws Error if an area has no property
    */
   private async prepare(rows: CodeRows): Promise<CodeIndex> {

@@ -53,7 +53,7 @@ function IsFilter(): PropertyDecorator {
   );
 }
 
-/** Refuses control characters. A second `Matches` would replace the first: each name of a rule has one message. */
+/** Refuses control characters. A second `Matches` would replace the first one, because both rules have one name. */
 function HasNoControlCharacters(options: ValidationOptions): PropertyDecorator {
   const validate = (text: string): boolean => !/\p{Cc}/u.test(text);
   return ValidateBy({ name: 'hasNoControlCharacters', validator: { validate } }, options);
@@ -74,7 +74,7 @@ export const Target = createParamDecorator((_data: unknown, context: ExecutionCo
  */
 @Injectable()
 export class CommunicationCodesQueryPipe implements PipeTransform<string, CommunicationCodesQuery> {
-  /** Queries that have passed, by the whole target: a part of it would keep the whole text in V8's memory. */
+  /** The valid queries, by target. A part of the target as the key would not save memory: V8 keeps the whole text. */
   private readonly passed = new LRUCache<string, CommunicationCodesQuery>({
     maxSize: MAX_REMEMBERED_QUERIES_BYTES,
     sizeCalculation: (_query, target) => 2 * target.length + QUERY_ENTRY_BYTES,
@@ -115,8 +115,8 @@ function decodeQuery(query: string): { parameters: Parameters; issues: Issue[] }
 }
 
 /**
- * Returns the encoded texts of each parameter. It decodes each name once, and only as many names as an answer can show.
- * A name that cannot be decoded takes 20 µs, and a target may have 4,000.
+ * Returns the encoded texts of each parameter. Each name is decoded once, and only as many names as an answer can show:
+ * a name that cannot be decoded takes 20 µs, and a target may have 4,000 such names.
  */
 function groupByName(query: string): Map<string, string[]> {
   const pairs = query
@@ -139,12 +139,12 @@ function splitPair(pair: string): { encodedName: string; encodedText: string } {
   return { encodedName, encodedText };
 }
 
-/** Returns the name as it was sent if its percent-encoding is broken or is not UTF-8. */
+/** Returns the decoded name. If its percent-encoding is broken or is not UTF-8, returns the name as it was sent. */
 function decodeName(encodedName: string): string {
   return decodeTexts([encodedName])?.[0] ?? encodedName;
 }
 
-/** Returns undefined if the percent-encoding of one of the texts is broken or is not UTF-8. */
+/** Returns the decoded texts, or undefined if the percent-encoding of one text is broken or is not UTF-8. */
 function decodeTexts(encodedTexts: readonly string[]): string[] | undefined {
   try {
     return encodedTexts.map((encodedText) => decodeURIComponent(encodedText));
@@ -182,7 +182,7 @@ function describeUndecodableParameter(name: string): Issue {
 
 /**
  * Returns the issue of a parameter that does not exist. The issue leaves out the value, because the value may be a
- * credential in the wrong place. If a credential is the whole query, even the name is one.
+ * credential in the wrong place. If the whole query is a credential, the name is this credential, and is left out, too.
  */
 function describeUnknownParameter(name: string): Issue {
   const known = `only ${PARAMETERS.join(' and ')} are known.`;

@@ -1,9 +1,10 @@
-// The limits of HTTP. openapi.yaml repeats them, and tests compare.
+// The limits for requests. openapi.yaml repeats them, and tests compare the two.
 
 /** The size of target and headers together, as Node.js's parser counts it. */
 export const MAX_HEADER_BYTES = 16 * 1024;
-/** The time until the header section must have arrived, and the time until the whole request must, with its body. */
+/** The time in which the headers of a request must arrive. */
 export const HEADERS_TIMEOUT_MS = 10_000;
+/** The time in which the whole request must arrive, with its body. */
 export const REQUEST_TIMEOUT_MS = 12_000;
 /** The length of a filter in code points. The constraints of the tables allow no longer code. */
 export const MAX_FILTER_CHARACTERS = 256;

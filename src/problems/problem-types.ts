@@ -56,7 +56,7 @@ export const problemTypes = {
     remedy: [
       'If the issues name Api-Key: check that the key is complete. If it is, ask the administrator whether it has ' +
         'expired or was revoked.',
-      'If they name Authorization: request a new access token. The present one may have expired, or may have been ' +
+      'If the issues name Authorization: request a new access token. The token may have expired, or may have been ' +
         'issued for another audience.',
       'Send the access token, not the ID token or the refresh token.',
     ],
@@ -122,7 +122,7 @@ export const problemTypes = {
     meaning:
       'The service cannot check credentials now, because it has no current list of API keys ' +
       'or no signing keys of the issuer. The credentials of the request may be valid.',
-    remedy: [WAIT, 'The same credentials may be accepted then.'],
+    remedy: [WAIT, 'The service may then accept the same credentials.'],
   },
 } satisfies Record<string, ProblemType>;
 

@@ -1,6 +1,6 @@
 /**
- * An error that a person can mend, in the environment or the input. Its message is a whole sentence, which says what
- * was found and how to correct it. It is printed as it is.
+ * An error whose cause is in the environment or the input, so that a person can mend it. Its message is a whole
+ * sentence, which says what was found and how to correct it. The message is printed as it is.
  */
 export class OperatorError extends Error {}
 

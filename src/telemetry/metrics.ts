@@ -2,7 +2,9 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { version } from './version.js';
 
-/** The number of clients with a label of their own. If you raise it, each client adds a series for each status. */
+/**
+ * The number of clients with a label of their own. If you raise it, each further client has a series for each status.
+ */
 const MAX_NAMED_CLIENTS = 1_000;
 const OTHER_CLIENTS = 'other';
 /** The statuses whose series begin at 0. In a series that begins at 1, Prometheus would not see the first 500. */
@@ -15,7 +17,7 @@ const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 
 const EVENT_LOOP_PRECISION_MS = 20;
 
 interface ObservedRequest {
-  /** The pattern of the route; undefined if no route was found. A path would make one more series for each value. */
+  /** The pattern of the route; undefined if no route was found. Never the path: each path would make a new series. */
   readonly operation: string | undefined;
   readonly status: number;
   /** Undefined if the start of the request is not known. Such a request is counted, but not timed. */
@@ -78,12 +80,12 @@ export class Metrics implements OnModuleInit {
   });
   readonly snapshotReloads = this.counter({
     name: 'snapshot_reloads_total',
-    help: 'Readings of codes and keys while the database answers: loaded or failed',
+    help: 'Readings of codes or keys from a database that answers; the result is loaded or failed',
     labelNames: ['topic', 'result'],
   });
   readonly momentsSwitched = this.counter({
     name: 'moments_switched_total',
-    help: 'Effective times that have come, counted by the first request after each',
+    help: 'Effective times that have come; the first request after such a time counts it',
   });
   readonly tokensVerified = this.counter({
     name: 'tokens_verified_total',
@@ -93,7 +95,7 @@ export class Metrics implements OnModuleInit {
     name: 'log_lines_dropped_total',
     help: 'Log lines that the reader of standard output did not take',
   });
-  /** The series by status and operation, with their labels bound. Binding labels for each request would take longer. */
+  /** The series by status and operation. Finding a series by its labels at each request would take longer. */
   private readonly requestSeries = new Map<string, RequestSeries>();
   private readonly namedClients = new Set<string>();
 

@@ -7,7 +7,7 @@ const SUMMARY_INTERVAL_MS = 60_000;
  * The effect of a lasting failure on callers:
  * - `none`: callers are never refused because of it.
  * - `refused-later`: callers are refused from a later time on.
- * - `refused`: callers are refused now. `secondsAgo` is undefined if nothing could be served from the start.
+ * - `refused`: callers are refused now. `secondsAgo` is undefined if they were refused from the start of the process.
  */
 export type CallerImpact =
   | { readonly name: 'none' }
@@ -15,7 +15,7 @@ export type CallerImpact =
   | { readonly name: 'refused'; readonly secondsAgo?: number };
 
 /**
- * Returns the impact of a failure that gets callers refused at some time.
+ * Returns the impact of a failure because of which callers are refused from some time on.
  * @param secondsLeft the seconds until that time; negative if the time has passed
  */
 export function toCallerImpact(secondsLeft: number): CallerImpact {
@@ -31,9 +31,9 @@ interface LoggedFailure {
 }
 
 /**
- * Logs a failure that repeats: at its begin, at its end, once a minute between them, and when its reason or impact
- * changes. Call `noteFailure` or `noteSuccess` after each attempt. If the message of the error differed at each
- * attempt, each attempt would be a line.
+ * Logs a failure that repeats: when it begins, once a minute while it lasts, when its reason or impact changes, and
+ * when it ends. Call `noteFailure` or `noteSuccess` after each attempt. The message of an error is its reason: if it
+ * contains a text that always changes, such as a time, each attempt writes a line.
  */
 export class RepeatedFailure {
   private failures = 0;
@@ -96,7 +96,7 @@ function findRefusalDate(impact: CallerImpact): Date | undefined {
   return impact.secondsAgo === undefined ? undefined : computeDate(-impact.secondsAgo);
 }
 
-/** Returns the date in so many seconds. Undefined if a Date cannot express it: the log would show null. */
+/** Returns the date in so many seconds. Returns undefined if it is too late for a Date: the log would show null. */
 function computeDate(seconds: number): Date | undefined {
   const date = new Date(Date.now() + seconds * 1000);
   const isValid = !Number.isNaN(date.getTime());

@@ -5,11 +5,11 @@ import { pino } from 'pino';
 import { Configuration } from '../configuration/configuration.js';
 import { Metrics } from './metrics.js';
 
-/** The most bytes that wait while the reader of the log stalls. Further lines are dropped and counted. */
+/** The largest number of bytes that wait while the reader of the log stalls. Further lines are dropped and counted. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 /** The longest time for which the end of the process waits for a reader that stalls. */
 const FLUSH_TIMEOUT_MS = 500;
-/** Nest's contexts that write a line for each module and route at the start. These lines get the level debug. */
+/** Nest's contexts that write a line for each module and route at the start. The level of these lines is debug. */
 const NEST_START_CONTEXTS = new Set([
   'InstanceLoader',
   'NestApplication',
@@ -48,7 +48,7 @@ export interface LogEntry {
 interface NestParameters {
   readonly context?: string | undefined;
   readonly stack?: string | undefined;
-  /** Everything else, such as further messages. */
+  /** All other parameters, such as further messages. */
   readonly details: readonly unknown[];
 }
 
@@ -71,18 +71,18 @@ export class ServiceLogger implements LoggerService {
   ) {
     const options: pino.LoggerOptions = {
       level: LOG_LEVEL.toLowerCase(),
-      base: null, // without process id and host name, which collectors add themselves
+      base: null, // no process id and no host name, because collectors add both
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     };
-    // A plain stream: if pino knew the output, it would flush it synchronously after each fatal line
+    // pino gets a stream of ours. If it knew the output, it would flush the output synchronously after each fatal line
     this.pino = pino(options, { write: (line) => this.writeLine(line) });
     this.output.on('drop', () => this.metrics.logLinesDropped.inc());
     this.output.on('error', (error) => {
       if (error.code === 'EPIPE') this.isReaderGone = true;
     });
-    // Prepended, because pino's own listener would write the rest synchronously, and a stalled reader would block it
-    // for ever. After `destroy` nothing is left to write
+    // Runs before pino's own listener, which writes the rest synchronously: with a stalled reader it would never
+    // return. After `destroy` nothing is left to write
     process.prependOnceListener('exit', () => this.output.destroy());
   }
 
@@ -162,7 +162,7 @@ function splitContext(parameters: readonly unknown[]): NestParameters {
   return { context: last, details: parameters.slice(0, -1) };
 }
 
-/** Splits off the context and the stack before it. A single text is a stack if it has a stack's form, as in Nest. */
+/** Splits off the context, and the stack before it. As in Nest, a single text that looks like a stack is the stack. */
 function splitStack(parameters: readonly unknown[]): NestParameters {
   const [first] = parameters;
   if (parameters.length === 1 && isStack(first)) return { stack: first, details: [] };

@@ -20,7 +20,7 @@ import type { ServiceLogger } from './service-logger.js';
 const SERVICE_NAME = 'order-lookup-services';
 /** The longest time for which the end of the process waits for a collector that stalls. */
 const STOP_TIMEOUT_MS = 2_000;
-/** The methods that spans name. Other methods are `_OTHER` (semantic conventions): callers must not invent names. */
+/** The methods that spans name. All others are `_OTHER` (semantic conventions), so that callers cannot invent names. */
 const KNOWN_METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE']);
 
 interface SpanEnd {
@@ -42,14 +42,14 @@ export interface RequestSpan {
 @Injectable()
 export class Tracing {
   private readonly propagator = new W3CTraceContextPropagator();
-  /** The service's own tracer. An auto-instrumentation that a platform injects registers the global one. */
+  /** The service's own tracer. The global tracer may be that of an auto-instrumentation which the platform injects. */
   private readonly tracer: Tracer | undefined;
 
   constructor(private readonly provider?: NodeTracerProvider) {
     this.tracer = provider?.getTracer(SERVICE_NAME);
   }
 
-  /** Starts the span of a request. Returns undefined if no span is recorded and the caller names no trace. */
+  /** Starts the span of a request. Returns undefined if no span is recorded and the request names no trace. */
   startRequest({ method = '', headers }: Pick<IncomingMessage, 'method' | 'headers'>): RequestSpan | undefined {
     const parent = this.propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
     const isKnown = KNOWN_METHODS.has(method);
@@ -64,7 +64,7 @@ export class Tracing {
     return traceId === undefined ? undefined : { traceId };
   }
 
-  /** Sends the last spans. They are lost if the collector does not take them in time. */
+  /** Sends the last spans. If the collector does not take them in time, they are lost. */
   async stop(): Promise<void> {
     const ended = this.provider?.shutdown().catch(() => undefined); // the global error handler has logged the reason
     await Promise.race([ended, pause(STOP_TIMEOUT_MS, undefined, { ref: false })]);
@@ -107,16 +107,17 @@ export async function createTracing(configuration: Configuration, logger: Servic
   }
 }
 
-/** Says which calls have no span although traces are on. All but these three samplers obey the caller's traceparent. */
+/** Says which calls have no span although traces are on. Every sampler except these three obeys the traceparent. */
 function describeUntracedCalls(sampler: string): string {
   if (['always_on', 'always_off', 'traceidratio'].includes(sampler)) return '';
   return ', except for calls whose traceparent ends with 00: OTEL_TRACES_SAMPLER=always_on traces them, too';
 }
 
 /**
- * Creates the provider. The packages read from the environment OTEL_EXPORTER_OTLP_*, OTEL_TRACES_SAMPLER,
- * OTEL_TRACES_SAMPLER_ARG, OTEL_BSP_*, OTEL_SPAN_*, OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME. Nobody reads
- * OTEL_TRACES_EXPORTER, OTEL_EXPORTER_OTLP_PROTOCOL, OTEL_PROPAGATORS and OTEL_LOG_LEVEL (docs/decisions.md).
+ * Creates the provider. These variables have an effect, because the packages read them: OTEL_EXPORTER_OTLP_*,
+ * OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG, OTEL_BSP_*, OTEL_SPAN_*, OTEL_RESOURCE_ATTRIBUTES, OTEL_SERVICE_NAME.
+ * These have none: OTEL_TRACES_EXPORTER, OTEL_EXPORTER_OTLP_PROTOCOL, OTEL_PROPAGATORS, OTEL_LOG_LEVEL
+ * (docs/decisions.md).
  */
 async function createTracerProvider(): Promise<NodeTracerProvider> {
   const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-proto');
@@ -127,14 +128,14 @@ async function createTracerProvider(): Promise<NodeTracerProvider> {
   return new NodeTracerProvider({
     resource: defaultResource()
       .merge(resourceFromAttributes({ 'service.name': SERVICE_NAME }))
-      .merge(ofEnvironment), // last, so that its name wins over ours
+      .merge(ofEnvironment), // last, so that a name in the environment replaces ours
     spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
   });
 }
 
 /**
- * Writes OpenTelemetry's warnings into our log. There is one such logger in a process. If an agent has set one, ours
- * replaces it, with a warning in both logs.
+ * Writes OpenTelemetry's warnings into our log. A process has one logger for them. If an agent has set its logger, ours
+ * replaces that, and OpenTelemetry writes a warning into both logs.
  */
 function logDiagnostics(logger: ServiceLogger): void {
   const toEntry = (text: string, details: unknown[]) => ({
@@ -149,8 +150,7 @@ function logDiagnostics(logger: ServiceLogger): void {
     debug: ignore,
     verbose: ignore,
   });
-  // The batch processor reports refused and slow exports here. Only failed exports are reported, so `failures` is never
-  // reset
+  // The batch processor reports failed exports here. Nobody reports a success, so `failures` is never reset
   const failure = new RepeatedFailure(logger, 'sending traces');
   setGlobalErrorHandler((error) => failure.noteFailure(error, { name: 'none' }));
 }

@@ -54,7 +54,7 @@ export class ApiKeysService {
     if (!key) return refused('missing'); // also an empty header
     if (key.includes(',')) return this.refuseRepeated(key);
     const listed = this.topic.value?.get(hashApiKey(key));
-    if (!listed && !hasValidChecksum(key)) return refused('malformed'); // a listed key is accepted in any form
+    if (!listed && !hasValidChecksum(key)) return refused('malformed'); // a key in our list may have any form
     const { unavailableReason } = this;
     if (unavailableReason !== undefined) return undecided('no-key-list', unavailableReason, listed);
     if (!listed) return refused('unknown');
@@ -65,7 +65,9 @@ export class ApiKeysService {
     return accepted(listed);
   }
 
-  /** Refuses a header that was sent twice: Node.js joins its lines with commas. Only the first key is looked up. */
+  /**
+   * Refuses a header that was sent twice: Node.js joins its values with a comma. The log names the first key's owner.
+   */
   private refuseRepeated(header: string): Verdict<Caller> {
     const firstKey = header.slice(0, header.indexOf(','));
     return refused('repeated', { owner: this.topic.value?.get(hashApiKey(firstKey)) });

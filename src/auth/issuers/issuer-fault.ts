@@ -19,9 +19,10 @@ interface Explanation {
 const NETWORK_REMEDY =
   'Let the service reach this address (firewall, network policy); if only a proxy may, set NODE_USE_ENV_PROXY=1 and HTTPS_PROXY';
 const BROKEN_REMEDY = "The issuer's team has to correct its server, or the proxy or balancer in front of it";
-const CERTIFICATE_CLOCK_REMEDY = "If it is right, the machine's clock is wrong: compare it with the time (date -u)";
+const CERTIFICATE_CLOCK_REMEDY =
+  'If its dates are right, the clock of this machine is wrong: compare date -u with the real time';
 
-/** The codes of errors of Node.js, OpenSSL and undici. The first explanation whose pattern matches is used. */
+/** Explanations of errors of Node.js, OpenSSL and undici, by code. The first one whose pattern matches is used. */
 const EXPLANATIONS: readonly Explanation[] = [
   {
     codes: /^ENOTFOUND$/,
@@ -44,15 +45,16 @@ const EXPLANATIONS: readonly Explanation[] = [
     codes: /^UNABLE_TO_VERIFY_LEAF_SIGNATURE$/,
     found: 'the server sends no intermediate certificate, and no CA that is known here has signed its own certificate',
     remedy:
-      'Have the server send the whole chain (such as fullchain.pem); a root in NODE_EXTRA_CA_CERTS does not replace ' +
-      'it. Only if a private CA has signed the certificate directly, name the file of that CA in NODE_EXTRA_CA_CERTS',
+      'Have the server send the whole chain (such as fullchain.pem): a root in NODE_EXTRA_CA_CERTS does not replace ' +
+      'the chain. Only if a private CA has signed the certificate directly, name the file of that CA in ' +
+      'NODE_EXTRA_CA_CERTS',
   },
   {
     codes: /^(UNABLE_TO_GET_ISSUER|SELF_SIGNED_CERT_IN_CHAIN)/,
     found: "the CA at the end of the server's chain is not known here",
     remedy:
-      'Name the file of the root CA in NODE_EXTRA_CA_CERTS. If a firewall or proxy replaces certificates, it is the ' +
-      'CA of that',
+      'Name the file of the root CA in NODE_EXTRA_CA_CERTS. If a firewall or proxy replaces certificates, name the ' +
+      'CA of that firewall or proxy',
   },
   {
     codes: /^DEPTH_ZERO_SELF_SIGNED_CERT$/,
@@ -108,7 +110,7 @@ const EXPLANATIONS: readonly Explanation[] = [
   },
 ];
 
-/** Describes an error of `fetch`. If the message differed at each attempt, RepeatedFailure would log each attempt. */
+/** Describes an error of `fetch`. Put nothing into the text that changes, or RepeatedFailure logs each attempt. */
 export function explainFetchError(address: string, error: unknown): IssuerFault {
   const causes = listCauses(error);
   const code = causes.map(findCode).find((each) => typeof each === 'string') ?? '';
@@ -133,7 +135,7 @@ interface Cause {
   readonly cause?: unknown;
 }
 
-/** On Node.js 26 a parser error has a name, but no code. */
+/** Returns the code of an error. On Node.js 26 a parser error has a name, but no code. */
 function findCode({ code, name }: Cause): unknown {
   return code ?? (name === 'HTTPParserError' ? name : undefined);
 }
@@ -148,8 +150,8 @@ export function explainStatus(address: string, status: number, location: string 
   if (status >= 300 && status < 400) {
     const target = describeRedirectTarget(address, location);
     const remedy =
-      'A redirect is not followed. If that is an address of the issuer, configure it; if it is a sign-in page, have ' +
-      'this address answer without a sign-in';
+      'A redirect is not followed. If the target is an address of the issuer, configure the target; if it is a ' +
+      'sign-in page, have this address answer without a sign-in';
     return new IssuerFault(`${address} redirects (status ${status}) to ${target}`, remedy, status);
   }
   return new IssuerFault(`${address} answers with status ${status}`, findStatusRemedy(status), status);
@@ -164,11 +166,11 @@ function describeRedirectTarget(address: string, location: string | null): strin
 
 function findStatusRemedy(status: number): string {
   if (status === 404 || status === 410) {
-    return 'OAUTH_ISSUER has to be exactly the iss of the tokens. If its metadata is elsewhere, set OAUTH_JWKS_URI';
+    return 'OAUTH_ISSUER has to be exactly the iss of the tokens. If the metadata is elsewhere, set OAUTH_JWKS_URI';
   }
   if (status === 407) return 'The proxy demands credentials: put them into HTTPS_PROXY, or name the host in NO_PROXY';
   if (status === 401 || status === 403) {
-    return 'Have the issuer, or the firewall in front of it, give this address without credentials';
+    return 'Have the issuer, or the firewall in front of it, answer at this address without credentials';
   }
   if (status === 429) return 'Have the issuer allow more requests: each replica asks twice a minute';
   if (status >= 500) return "The issuer, or the gateway in front of it, fails: call the issuer's team";

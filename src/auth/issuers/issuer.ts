@@ -14,8 +14,8 @@ export interface IssuerSettings {
 }
 
 /**
- * An issuer of access tokens. Its metadata and its keys are fetched at intervals, at the same time. The keys come from
- * the address that the metadata named last.
+ * An issuer of access tokens. Its metadata and its keys are fetched at intervals. A fetch of the keys does not wait for
+ * the metadata: it asks the address that the metadata named last.
  *
  * Issuers share nothing, so that an outage of one issuer, or a flood of its tokens, never affects another issuer.
  */
@@ -39,7 +39,7 @@ export class Issuer {
     return this.settings.name;
   }
 
-  /** Undefined until the metadata were read once. An issuer whose key set is configured may have none. */
+  /** Undefined until the metadata were read once. An issuer with OAUTH_JWKS_URI may have no metadata. */
   get metadata(): IssuerMetadata | undefined {
     return this.lastMetadata;
   }
@@ -93,7 +93,7 @@ export class Issuer {
   private async readMetadata(): Promise<void> {
     try {
       const metadata = await discover(this.name, this.settings);
-      // Equal metadata keep the former object: a new object would cause a new contract
+      // Equal metadata keep the former object: for a new object OpenApiController makes its documents again
       if (!isDeepStrictEqual(metadata, this.lastMetadata)) this.lastMetadata = metadata;
       this.metadataFailure.noteSuccess();
     } catch (error) {
@@ -102,8 +102,8 @@ export class Issuer {
   }
 
   /**
-   * Logs a failure. Callers are refused if the metadata were never read and only they name the address of the keys.
-   * With OAUTH_JWKS_URI nobody is warned, because many such issuers have no metadata.
+   * Logs a failure. Without OAUTH_JWKS_URI only the metadata name the address of the keys, so callers are refused until
+   * the metadata were read once. With OAUTH_JWKS_URI nobody is warned, because many such issuers have no metadata.
    */
   private logMetadataFailure(error: unknown): void {
     const { name, keySetAddress } = this.settings;

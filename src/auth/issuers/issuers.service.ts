@@ -13,7 +13,7 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
   constructor(configuration: Configuration, logger: ServiceLogger, metrics: Metrics) {
     const { OAUTH_ISSUER, OAUTH_JWKS_URI, OAUTH_ALLOW_HTTP } = configuration;
     this.all = OAUTH_ISSUER.map((name, index) => {
-      const keySetAddress = OAUTH_JWKS_URI[index] || undefined; // an empty entry means discovery
+      const keySetAddress = OAUTH_JWKS_URI[index] || undefined; // an empty entry: the metadata name the address
       return new Issuer({ name, keySetAddress, OAUTH_ALLOW_HTTP }, logger);
     });
     this.addGauges(metrics);
@@ -23,7 +23,7 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
     return this.all.find((issuer) => issuer.name === name);
   }
 
-  /** The sentence that says why no token is accepted now; undefined if an issuer has keys for tokens. */
+  /** The reason why no token can be accepted now, as sentences; undefined if at least one issuer has usable keys. */
   get unavailableReason(): string | undefined {
     if (this.all.some(({ keyCount }) => keyCount > 0)) return undefined;
     return this.all.map(describeLack).join(' ');
@@ -40,7 +40,7 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
   private addGauges(metrics: Metrics): void {
     metrics.addGauge({
       name: 'jwks_age_seconds',
-      help: 'Seconds since the keys of an issuer were last fetched; no series before the first time',
+      help: 'Seconds since the keys of an issuer were last fetched; there is no series before the first fetch',
       labelNames: ['issuer'],
       collect: (gauge) => {
         for (const { name, ageSeconds } of this.all) {

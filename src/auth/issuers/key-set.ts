@@ -12,8 +12,8 @@ import {
 } from './signing-keys.js';
 
 /**
- * The time between the starts of two fetches. A withdrawn key is refused 56 s later: after this time, two fetches of
- * 10 s and a pause of 1 s. If you raise this, a withdrawn key is used longer than the promised minute.
+ * The time between the starts of two fetches. A withdrawn key is refused after 56 s at most: this time, two fetches of
+ * 10 s each, and a pause of 1 s. If you raise this, a withdrawn key is used longer than the promised minute.
  */
 export const REFRESH_INTERVAL_MS = 35_000;
 /** The least time between the starts of two fetches for unknown key ids. A failed fetch is repeated after it, too. */
@@ -27,8 +27,8 @@ const MAX_AGE_SECONDS = 24 * 3_600;
 /**
  * The result of the last fetch. It decides when the next fetch begins:
  * - `complete`: the keys in use are those of the fetched set.
- * - `lacking`: keys are in use that the fetched set lacks. The next fetch confirms that they are withdrawn.
- * - `unusable`: the answer was unusable, or no key of it can verify a token.
+ * - `lacking`: a key is in use that the fetched set lacks. The next fetch shows whether the key is withdrawn.
+ * - `unusable`: there was no usable answer, or no key in use can verify a token.
  */
 type State = 'complete' | 'lacking' | 'unusable';
 const DELAYS_MS: Readonly<Record<State, number>> = {
@@ -40,7 +40,7 @@ const DELAYS_MS: Readonly<Record<State, number>> = {
 interface UsedKey {
   readonly jwk: JWK;
   readonly identity: string;
-  /** The start of the first fetch that lacked the key; undefined if the last fetch brought the key. */
+  /** The start of the first fetch whose answer lacked the key; undefined if the last answer had the key. */
   readonly lackedSinceMs: number | undefined;
 }
 
@@ -52,9 +52,9 @@ export class KeySet {
   private state: State = 'unusable';
   private used: readonly UsedKey[] = [];
   private signingKeys: SigningKeys | undefined;
-  /** The start of the last fetch. All times here are those of the monotonic clock. */
+  /** The start of the last fetch. All times of this class are by the monotonic clock. */
   private beganAtMs = -Infinity;
-  /** The start of the last successful fetch, because the issuer may change its keys while the fetch runs. */
+  /** The start of the last successful fetch. Its end would be too late: the issuer may change its keys meanwhile. */
   private fetchedAtMs = -Infinity;
   private running: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
@@ -102,12 +102,12 @@ export class KeySet {
   async moveTo(address: string): Promise<void> {
     if (address === this.address) return;
     this.address = address;
-    await this.running; // its answer comes from the former address
+    await this.running; // this fetch still asks the former address
     await this.joinOrBeginFetch(address);
   }
 
   /**
-   * Waits for a fetch that may bring an unknown key, 2 s at most. The fetch goes on without the caller.
+   * Waits for a fetch that may bring an unknown key, 2 s at most. After 2 s the fetch goes on, but nobody waits for it.
    * @returns the present keys, or undefined if it is not known whether the issuer has the key
    */
   async findNewKeys(keyId: string): Promise<SigningKeys | undefined> {
@@ -116,7 +116,7 @@ export class KeySet {
     return isAnswered || this.has(keyId) ? this.keys : undefined;
   }
 
-  /** Waits for the running fetch. It may have begun before the key was published, so another fetch may follow. */
+  /** Waits for the running fetch. It may have begun before the key was published: then waits for another fetch. */
   private async seek(keyId: string): Promise<void> {
     await this.running;
     const isDue = performance.now() - this.beganAtMs >= PAUSE_MS;
@@ -148,7 +148,7 @@ export class KeySet {
     try {
       const fetched = readKeys(address, await fetchJson(address));
       if (address !== this.address) return; // the key set has moved meanwhile
-      const former = this.keys ? this.used : []; // keys that are too old do not come back
+      const former = this.keys ? this.used : []; // keys that became too old are not used again
       await this.use(mergeKeys(former, fetched, this.beganAtMs));
       this.fetchedAtMs = this.beganAtMs;
       this.failure.noteSuccess();
@@ -172,7 +172,7 @@ export class KeySet {
   private findState(usableCount: number): State {
     if (usableCount === 0) return 'unusable';
     const isAnyLacking = this.used.some(({ lackedSinceMs }) => lackedSinceMs !== undefined);
-    // A confirmation is not confirmed again: an issuer whose nodes have different keys would be asked each second
+    // `lacking` never follows `lacking`: an issuer whose nodes have different keys would be asked each second
     return isAnyLacking && this.state !== 'lacking' ? 'lacking' : 'complete';
   }
 
@@ -180,7 +180,7 @@ export class KeySet {
     const lacking = this.used.filter(({ lackedSinceMs }) => lackedSinceMs !== undefined);
     const keyIds = lacking.map(({ jwk }) => jwk.kid);
     this.logger.log({
-      message: 'issuer: an answer lacks keys, the next one will confirm it',
+      message: 'issuer: an answer lacks keys, the next answer will show whether they are withdrawn',
       issuer: this.issuer,
       keyIds,
     });
@@ -214,8 +214,8 @@ export class KeySet {
 }
 
 /**
- * Returns the fetched keys, and each used key that they lack for the first time. A key is withdrawn if two fetches, a
- * second or more apart, lack it. Keys are sorted, because the nodes of an issuer may list them in different orders.
+ * Returns the fetched keys, and each key in use that a fetch lacks for the first time. If two fetches, a second or more
+ * apart, lack a key, the key is withdrawn. Keys are sorted, because the nodes of an issuer may order them differently.
  */
 function mergeKeys(used: readonly UsedKey[], fetched: readonly JWK[], beganAtMs: number): UsedKey[] {
   const present = fetched.map((jwk) => ({ jwk, identity: identifyKey(jwk), lackedSinceMs: undefined }));
@@ -232,7 +232,7 @@ function identifyKey({ kid, kty, crv, n, e, x, y }: JWK): string {
   return JSON.stringify([kid, kty, crv, n, e, x, y]);
 }
 
-/** Waits until the work has ended or the time has passed. Then the work goes on. */
+/** Waits until the work has ended, or until the time has passed. In the second case the work goes on. */
 async function waitAtMost(milliseconds: number, work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<void>((resolve) => {

@@ -2,8 +2,8 @@ import { type CryptoKey, type JSONWebKeySet, type JWK, type JWTVerifyGetKey, cre
 import { IssuerFault } from './issuer-fault.js';
 
 /**
- * Asymmetric algorithms only (RFC 8725 section 3.1). With a MAC the verifier could create signatures, and a public key
- * could be used as the secret.
+ * The accepted algorithms, all of them asymmetric (RFC 8725 section 3.1). If you add a MAC, such as HS256, everybody
+ * can sign tokens, because the public key is then the secret.
  */
 export const ALGORITHMS: readonly string[] = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
@@ -11,14 +11,14 @@ export const ALGORITHMS: readonly string[] = [
 ];
 export const NO_USABLE_KEY_REMEDY =
   'The issuer has to publish public keys for signatures: RSA of at least 2048 bits, EC (P-256, P-384, P-521) or Ed25519';
-/** The most keys of a set. jose looks at every key for each token: with 350,000 keys (1 MiB) it stops the process. */
+/** The largest number of keys. jose looks at every key for each token: 350,000 keys (1 MiB) would block the process. */
 const MAX_KEYS = 1_000;
 /** The shortest RSA key whose signatures jose accepts (RFC 7518 section 3.3). */
 const MIN_RSA_BITS = 2_048;
 
 /**
  * The keys that verify tokens (RFC 7517 section 5). The object is never changed, only replaced. While an issuer has the
- * same object, a token that it has verified is not verified again.
+ * same object, the tokens that these keys verified are not verified again.
  */
 export interface SigningKeys {
   readonly document: JSONWebKeySet;
@@ -62,8 +62,8 @@ export async function toSigningKeys(document: unknown): Promise<SigningKeys> {
 }
 
 /**
- * Removes the algorithm of an Ed25519 key. It has two names, `EdDSA` and `Ed25519` (RFC 9864), and jose would refuse a
- * token that uses another name than its key.
+ * Removes `alg` from an Ed25519 key. The algorithm has two names, `EdDSA` and `Ed25519` (RFC 9864). If the token has
+ * one name and the key has the other, jose would refuse the token.
  */
 function acceptBothNames(key: JWK): JWK {
   const { alg, ...others } = key;

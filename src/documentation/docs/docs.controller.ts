@@ -63,7 +63,7 @@ export class DocsController {
     return answer;
   }
 
-  /** Formats the policy of the page, which calls the service, and the issuer for a token. */
+  /** Formats the policy of the page. The page calls the service, and it gets tokens from the issuer. */
   private formatPagePolicy(): string {
     const callableOrigins = ["'self'", ...this.findIssuerOrigins()];
     return [
@@ -78,7 +78,7 @@ export class DocsController {
     ].join('; ');
   }
 
-  /** Returns the origin at which people sign in: the first issuer's token endpoint. Empty until it is known. */
+  /** Returns the origin of the first issuer's token endpoint. Returns an empty list until the endpoint is known. */
   private findIssuerOrigins(): string[] {
     const [firstIssuer] = this.issuers.all;
     const tokenEndpoint = firstIssuer?.metadata?.token_endpoint;
