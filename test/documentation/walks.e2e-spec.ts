@@ -15,8 +15,12 @@ const walk = new PageWalk();
  */
 const PAGES: Readonly<Record<string, () => void>> = {
   'docs/administrators.md': () => {
+    it('puts a deleted value back at its former position', async () => {
+      const [value] = await walk.world.database.query(`select position from code_list_value where value = 'Best'`);
+      expect(value).toEqual({ position: 6 });
+    });
     it('restores the lists when its migrations are undone, and the history still names who deleted a value', async () => {
-      expect(await walk.run('npm run migrate -- down 2 --yes')).toMatchObject({ status: 0 });
+      expect(await walk.run('npm run migrate -- down 3 --yes')).toMatchObject({ status: 0 });
       const [lists] = await walk.world.database.query(
         `select string_agg(value, ' ' order by code_list, position) as values from code_list_value
            where code_list in ('orderType', 'phoneNumberType', 'transportationMode')`,
