@@ -12,7 +12,7 @@ import {
 } from 'class-validator';
 import { isIssuerAddress, isKeyAddress } from './key-address.js';
 
-/** The end of the sentence about a value that a shell, Docker or systemd left in quotes. */
+/** The end of the message about a variable whose value is still in quotes after a shell or a file of variables. */
 export const QUOTED = 'is in two pairs of quotes, or in a file that keeps quotes: remove the quotes of the value';
 export const isQuoted = (text: string): boolean => /^(["']).*\1$/s.test(text);
 
@@ -24,13 +24,13 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
  * explains each variable.
  */
 export class Configuration {
-  /** The address to listen on; empty for all addresses, of IPv4 and of IPv6. */
+  /** The address to listen on. If it is empty, the service listens on all addresses of IPv4 and IPv6. */
   @Matches(HOST_FORM, needed('a host name or an IP address to listen on'))
   HOST = '';
 
   @WholeNumber(0, 65_535) PORT = 3000;
 
-  /** The address of the management port; empty for the same as HOST. */
+  /** The address to listen on for the management port. If it is empty, HOST is used. */
   @Matches(HOST_FORM, needed('a host name or an IP address to listen on'))
   MANAGEMENT_HOST = '';
 
@@ -41,37 +41,43 @@ export class Configuration {
   @Matches(/^(\/[\w.~-]+)*$/, needed('a path such as /lookups, without a slash at its end,'))
   BASE_PATH = '';
 
-  @Rule(isPublicAddress, needed('an address in ASCII such as https://orders.example.com, no slash at its end,'))
+  @Rule(isPublicAddress, needed('an address in ASCII such as https://orders.example.com, without a slash at its end,'))
   PUBLIC_BASE_URL = '';
 
-  // No rule: database-url.ts parses both, also for the commands
+  // These two have no rule, because database-url.ts checks them, also for the commands
   DATABASE_URL = '';
   DATABASE_URL_FILE = '';
 
   @Rule(
     areIssuers,
     needed(
-      'an https address without user, query and fragment (http: on this machine, or with OAUTH_ALLOW_HTTP=true ' +
-        'on a test network), or a name with a key set in OAUTH_JWKS_URI,',
+      'an https address without user, query and fragment (http is allowed on this machine, and on a test network ' +
+        'with OAUTH_ALLOW_HTTP=true), or any name if OAUTH_JWKS_URI has the address of its keys,',
     ),
   )
   @ArrayUnique(needed('a list that names each issuer once'))
   @ArrayNotEmpty(needed('the exact issuer (the iss claim) of the OAuth 2.0 provider'))
   OAUTH_ISSUER: string[] = [];
 
-  @Rule(areAudiences, needed('the aud of access tokens for this service, several with commas, or OAUTH_CLIENTS,'))
+  @Rule(
+    areAudiences,
+    needed('the aud of access tokens for this service (separate several by commas), or OAUTH_CLIENTS,'),
+  )
   OAUTH_AUDIENCE: string[] = [];
 
   @Matches(/^\S+$/, { each: true, ...needed('a list of client ids, separated by commas,') })
   OAUTH_CLIENTS: string[] = [];
 
-  @Rule(areKeyAddresses, needed('for each OAUTH_ISSUER an https address (http: as there), or nothing between commas,'))
+  @Rule(
+    areKeyAddresses,
+    needed('for each OAUTH_ISSUER an https address (http as for OAUTH_ISSUER), or an empty entry,'),
+  )
   OAUTH_JWKS_URI: string[] = [];
 
-  @Matches(/^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]*$/, needed('one scope (RFC 6749), no comma,'))
+  @Matches(/^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]*$/, needed('one scope (RFC 6749) without a comma,'))
   OAUTH_REQUIRED_SCOPE = '';
 
-  @IsIn(['', 'at+jwt'], needed('at+jwt (RFC 9068), or no value, which accepts JWT too,'))
+  @IsIn(['', 'at+jwt'], needed('at+jwt (RFC 9068), or no value to accept the type JWT as well,'))
   OAUTH_TOKEN_TYPE = '';
 
   @IsBoolean(needed('true or false')) OAUTH_ALLOW_HTTP = false;
@@ -89,11 +95,11 @@ export class Configuration {
   @WholeNumber(0, 100) TRUSTED_PROXY_HOPS = 0;
   @IsIn(['on', 'off'], needed('on or off')) DOCUMENTATION = 'on';
 
-  // No rules: a platform sets these variables for all its programs, and a wrong one must not stop the start
+  // These have no rules: a platform sets them for all its programs, and a wrong value must not stop the start
   OTEL_EXPORTER_OTLP_ENDPOINT = '';
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT = '';
   OTEL_SDK_DISABLED = 'false';
-  // OpenTelemetry's packages read these themselves. Listed here, they are tested against .env.example
+  // OpenTelemetry's packages read these. They are listed, because a test compares this class with .env.example
   OTEL_EXPORTER_OTLP_HEADERS = '';
   OTEL_SERVICE_NAME = 'order-lookup-services';
   OTEL_RESOURCE_ATTRIBUTES = '';
@@ -103,14 +109,14 @@ export class Configuration {
   @Rule((level: string) => LOG_LEVELS.includes(level.toLowerCase()), needed(`one of ${LOG_LEVELS.join(', ')}`))
   LOG_LEVEL = 'info';
 
-  /** The address in front of BASE_PATH, without a slash at its end; empty if it is not known. */
+  /** The address in front of BASE_PATH, without a slash at its end; empty if PUBLIC_BASE_URL is not set. */
   get serverAddress(): string {
     const { PUBLIC_BASE_URL: url, BASE_PATH: path } = this;
     const endsWithPath = path !== '' && url !== '' && new URL(url).pathname.endsWith(path);
     return endsWithPath ? url.slice(0, -path.length) : url;
   }
 
-  /** The {base_url} of the interface document, as far as it is known: at least BASE_PATH. */
+  /** The {base_url} of the interface document. If PUBLIC_BASE_URL is not set, it is only BASE_PATH. */
   get baseAddress(): string {
     return this.serverAddress + this.BASE_PATH;
   }
@@ -157,13 +163,13 @@ function hideSecrets(text: string): string {
   return withoutUser.replace(/([?#]).*$/s, '$1***');
 }
 
-/** Validates a property by a function of ours, which may look at the other properties. */
-function Rule(isKept: (value: never, all: never) => boolean, options: ValidationOptions): PropertyDecorator {
-  const validate = (value: never, context?: { object: object }) => isKept(value, context?.object as never);
+/** Validates a property with a function, which gets the value and the whole configuration. */
+function Rule(isValid: (value: never, all: never) => boolean, options: ValidationOptions): PropertyDecorator {
+  const validate = (value: never, context?: { object: object }) => isValid(value, context?.object as never);
   return ValidateBy({ name: 'rule', validator: { validate } }, options);
 }
 
-/** Allows `min` to `max`. A number that is not whole is still a text here (read-configuration.ts), so it is refused. */
+/** Allows whole numbers from `min` to `max`. read-configuration.ts keeps other values as strings, which fail. */
 function WholeNumber(min: number, max: number): PropertyDecorator {
   const options = needed(`a whole number from ${min} to ${max}`);
   return applyDecorators(Min(min, options), Max(max, options));

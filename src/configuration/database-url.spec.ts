@@ -12,7 +12,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-it('passes pg the fields that the service uses, and no other parameter of the connection string', () => {
+it('gives pg only the parts of the connection string that the service uses', () => {
   const url = 'postgres://reader:p%40ss@db.example:5433/orders?options=-csearch_path%3Dx&application_name=a&max=9';
   expect(parse(url)).toEqual({
     host: 'db.example',
@@ -66,7 +66,7 @@ it.each([
     fields: { host: 'aws-us-east-2-1.pg.psdb.cloud', ssl: VERIFIED },
   },
   {
-    provider: 'a provider that demands libpq, with the CAs of the system alone',
+    provider: 'a provider that demands libpq and the CAs of the system',
     url: 'postgresql://user:pw@db.example/orders?sslrootcert=system',
     fields: { host: 'db.example', ssl: VERIFIED },
   },
@@ -80,7 +80,7 @@ it.each([
     url: 'postgresql://doadmin:pw@db-postgresql-nyc3-1.b.db.ondigitalocean.com:25060/defaultdb?sslmode=require',
     fields: { port: 25_060, user: 'doadmin', ssl: VERIFIED },
   },
-])('takes the connection string of $provider', ({ url, fields }) => {
+])('accepts the connection string of $provider', ({ url, fields }) => {
   expect(parse(url)).toMatchObject(fields);
 });
 
@@ -110,19 +110,19 @@ describe('a password of DATABASE_URL_FILE', () => {
     expect(read()).toBe('second');
   });
 
-  it('is the last one that was read while the file cannot be read', () => {
+  it('is the last password that was read if the file cannot be read', () => {
     const warn = jest.fn();
     Logger.overrideLogger({ warn, log: warn, error: warn });
     const read = reader();
     write('postgres://reader:p/ss@db.example/orders');
     expect(read()).toBe('first');
-    const reason = expect.stringMatching(/^DATABASE_URL_FILE is .* has an unescaped sign in user or password: /);
+    const reason = expect.stringMatching(/^DATABASE_URL_FILE is .* has an unescaped character in user or password: /);
     const message = 'the password of the database cannot be read again';
     expect(warn.mock.calls).toEqual([[{ message, reason }, 'Database']]);
   });
 });
 
-describe('files that people write', () => {
+describe('files that a person has saved', () => {
   const folder = testFolder();
   function write(name: string, text: string, encoding: BufferEncoding): string {
     const file = join(folder, name);
@@ -145,11 +145,11 @@ describe('files that people write', () => {
     },
   );
 
-  it('are refused without a certificate if sslrootcert or sslcert names them: Node.js would ignore them', () => {
+  it('are refused if sslrootcert or sslcert names them and Node.js cannot read them: it would ignore them', () => {
     const file = write('ca.pem', '-----BEGIN CERTIFICATE-----\n', 'utf16le');
     const parseWith = (query: string) => () => parse(`postgres://db.example/orders?sslmode=verify-full&${query}`);
     expect(parseWith(`sslrootcert=${file}`)).toThrow(
-      'DATABASE_URL has an sslrootcert without a certificate: a file in PEM is needed',
+      'DATABASE_URL has an sslrootcert without a certificate: a PEM file in UTF-8 is needed',
     );
     expect(parseWith(`sslcert=${file}`)).toThrow(/^DATABASE_URL has an sslcert or sslkey that cannot be used \(/);
   });
@@ -164,7 +164,7 @@ it.each([
   { url: 'postgres:///orders?host=::1', isWarned: false },
   { url: 'postgres://127.db.example/orders', isWarned: true },
   { url: 'postgres:///orders?host=/run/postgresql', isWarned: false },
-])('says whether others can read what passes: $url', ({ url, isWarned }) => {
+])('warns if others can read the traffic to the database: $url', ({ url, isWarned }) => {
   const warning = expect.stringMatching(/^the connection to the database at \S*db\.example is not encrypted/);
   expect(findTransportWarning({ DATABASE_URL: url })).toEqual(isWarned ? warning : undefined);
 });

@@ -11,7 +11,7 @@ import { isLoopback } from './loopback.js';
 /** The variables that name the database. Exactly one of them is needed. */
 export type DatabaseAddress = Partial<Record<'DATABASE_URL' | 'DATABASE_URL_FILE', string>>;
 
-/** The parts of a connection string that are used, as options of pg. */
+/** The parts of a connection string that we use, under the names of pg's options. */
 export interface ConnectionFields {
   readonly host?: string | undefined;
   readonly port?: number | undefined;
@@ -29,7 +29,7 @@ const FORM =
   'a connection string such as postgres://user:password@host:5432/database is needed, ' +
   'with %40 for @, %2F for /, %3F for ?, %23 for # and %25 for % in user and password';
 
-/** Several hosts before the path, or in the parameter `host`. Node.js cannot parse a port for each. */
+/** Several hosts, in front of the path or in the parameter `host`. Node.js parses no address with several ports. */
 const SEVERAL_HOSTS = /^\w+:\/\/([^/?]*@)?[^@/?]*,[^@/?]*([/?]|$)|[?&]host=[^&]*,/;
 
 /**
@@ -39,14 +39,14 @@ const SEVERAL_HOSTS = /^\w+:\/\/([^/?]*@)?[^@/?]*,[^@/?]*([/?]|$)|[?&]host=[^&]*
 const MAY_CONTAIN_AT = /^(application_name|options|password|user)=/;
 
 /**
- * Parses the connection string. If it is in a file, the password is read again for each connection, because it may have
- * been rotated.
+ * Parses the connection string. If the string is in a file, pg reads the password again for each connection, because
+ * somebody may have rotated the password.
  * @throws Error that says what is wrong in the two variables, without any part of a password
  */
 export function parseDatabaseAddress(address: DatabaseAddress): ConnectionFields {
   const { DATABASE_URL: url = '', DATABASE_URL_FILE: file = '' } = address;
   if (file === '') return parseConnectionString(url, 'DATABASE_URL');
-  if (url !== '') throw new Error('DATABASE_URL is set, and so is DATABASE_URL_FILE: one of them is needed');
+  if (url !== '') throw new Error('DATABASE_URL and DATABASE_URL_FILE are both set: unset one of them');
   const fields = parseFile(file);
   if (typeof fields.password !== 'string') return fields;
   return { ...fields, password: createPasswordReader(file, fields.password) };
@@ -60,13 +60,13 @@ function parseFile(file: string): ConnectionFields {
     ({ code, message }) => `${subject} file cannot be read (${code ?? message})`,
   );
   if (!isUtf8(bytes) || bytes.includes(0)) throw new Error(`${subject} file is not in UTF-8: save it as UTF-8`);
-  // trim() takes a byte order mark off, too
+  // trim() also removes a byte order mark
   return parseConnectionString(bytes.toString().trim(), `${subject} connection string in the file`);
 }
 
 /**
- * Returns a function that never throws. If it threw, pg would leave the connection open until PostgreSQL closes it
- * after a minute. So the last password is used: it is still right, or PostgreSQL refuses the login.
+ * Returns a function that gives pg the password, and never throws: after an error, pg would leave the connection open
+ * for a minute. If the file cannot be read, it gives the last password: PostgreSQL accepts it, or refuses the login.
  */
 function createPasswordReader(file: string, first: string): () => string {
   const logger = new Logger('Database');
@@ -85,13 +85,13 @@ function createPasswordReader(file: string, first: string): () => string {
 function parseConnectionString(text: string, subject: string): ConnectionFields {
   if (text === '') throw new Error(`${subject} is not set: ${FORM}`);
   if (isQuoted(text)) throw new Error(`${subject} ${QUOTED}`);
-  if (!/^postgres(ql)?:\/\//.test(text)) throw new Error(`${subject} is not one of PostgreSQL: ${FORM}`);
-  if (hasLooseSign(text)) throw new Error(`${subject} has an unescaped sign in user or password: ${FORM}`);
+  if (!/^postgres(ql)?:\/\//.test(text)) throw new Error(`${subject} does not begin with postgres://: ${FORM}`);
+  if (hasUnescaped(text)) throw new Error(`${subject} has an unescaped character in user or password: ${FORM}`);
   if (SEVERAL_HOSTS.test(text)) {
     throw new Error(`${subject} names several hosts: name one that leads to the primary, such as HAProxy or PgBouncer`);
   }
   const describe = (error: NodeJS.ErrnoException) => `${subject} ${describeFault(error)}`;
-  const useLibpqCompat = !text.includes('uselibpqcompat='); // it throws if the option and the parameter are both given
+  const useLibpqCompat = !text.includes('uselibpqcompat='); // `parse` throws if the text has this parameter, too
   const parsed = readOrThrow(() => parse(replaceSystemRoot(text), { useLibpqCompat }), describe);
   const { host, port, user, database, ssl } = readOrThrow(() => toClientConfig(parsed), describe);
   const { password, options, application_name } = parsed;
@@ -100,9 +100,9 @@ function parseConnectionString(text: string, subject: string): ConnectionFields 
   return { host, port, user, password, database, ssl: tls, options, application_name };
 }
 
-/** Throws if a certificate cannot be read. Node.js would ignore such a CA, and then refuse the right server. */
+/** Throws if a certificate cannot be read. Node.js would ignore an unreadable CA, and then refuse the right server. */
 function assertCertificates({ ca, cert, key }: TlsFields, subject: string): void {
-  const needed = 'a file in PEM is needed, which begins with -----BEGIN, in UTF-8';
+  const needed = 'a PEM file in UTF-8 is needed, which begins with -----BEGIN';
   if (ca)
     readOrThrow(
       () => new X509Certificate(String(ca)),
@@ -115,10 +115,10 @@ function assertCertificates({ ca, cert, key }: TlsFields, subject: string): void
 }
 
 /**
- * Returns whether an unescaped sign ends the user or the password too early. The host of
+ * Returns whether an unescaped character ends the user or the password too early. The host of
  * `postgres://u:12?a=secret@db.example/x` would be `u`, and messages show the host.
  */
-function hasLooseSign(text: string): boolean {
+function hasUnescaped(text: string): boolean {
   const [, ...queries] = text.split('?');
   const parameters = queries.join('?').split('&');
   const hasAtInPath = /^\w+:\/\/[^/?]*\/[^?]*@/.test(text);
@@ -126,17 +126,17 @@ function hasLooseSign(text: string): boolean {
   return text.includes('#') || hasAtInPath || hasAtInParameter;
 }
 
-/** Replaces sslrootcert=system by verify-full with the CAs of the system, as in libpq. pg would look for a file. */
+/** Replaces sslrootcert=system as libpq does: verify-full with the system's CAs. pg would look for a file `system`. */
 function replaceSystemRoot(text: string): string {
   return text.replace(/(?<=[?&])sslrootcert=system(?=&|$)/, 'sslmode=verify-full');
 }
 
 /**
  * Returns options with which `require` and `prefer` verify certificate and name, as `verify-full` does. `verify-ca`
- * verifies the certificate alone, as in libpq.
+ * verifies only the certificate, as in libpq.
  *
- * We ask for libpq's rules, because under its own rules pg-connection-string prints a warning for these modes. Its
- * `checkServerIdentity` is left out: under libpq's rules, `require` accepts every name.
+ * Without `useLibpqCompat`, pg-connection-string prints a warning for these modes. With it, `require` gets a
+ * `checkServerIdentity` that accepts every name. So we leave this function out.
  */
 function toTlsOptions(ssl: boolean | TlsFields | undefined, parsed: ConnectionOptions): ConnectionFields['ssl'] {
   const { sslmode } = parsed;
@@ -169,7 +169,7 @@ function readOrThrow<T>(read: () => T, describe: (error: NodeJS.ErrnoException) 
  */
 export function findTransportWarning(address: DatabaseAddress): string | undefined {
   const fields = parseDatabaseAddress(address);
-  const { host, ssl } = new Client(fields); // it also reads PGHOST and PGSSLMODE
+  const { host, ssl } = new Client(fields); // Client also reads PGHOST and PGSSLMODE
   if (fields.ssl !== undefined || ssl || isOnThisMachine(host)) return undefined;
   return (
     `the connection to the database at ${host} is not encrypted: add sslmode=verify-full to the connection string, ` +
@@ -177,7 +177,7 @@ export function findTransportWarning(address: DatabaseAddress): string | undefin
   );
 }
 
-/** A host that begins with / is the folder of PostgreSQL's Unix socket. */
+/** Returns whether a host is this machine. A host that begins with / is the folder of PostgreSQL's Unix socket. */
 function isOnThisMachine(host: string): boolean {
   return host === '' || host.startsWith('/') || isLoopback(host);
 }

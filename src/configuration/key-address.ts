@@ -4,7 +4,7 @@ interface Setting {
   readonly OAUTH_ALLOW_HTTP: boolean;
 }
 
-/** Returns whether signing keys may be fetched here. Over plain http anyone on the network path could replace them. */
+/** Returns whether signing keys may be fetched from an address. Over plain http anybody could replace them. */
 export function isKeyAddress(text: string, { OAUTH_ALLOW_HTTP }: Setting): boolean {
   if (!URL.canParse(text) || text.includes('@') || text.includes('#')) return false;
   const { protocol, hostname } = new URL(text);
@@ -12,7 +12,7 @@ export function isKeyAddress(text: string, { OAUTH_ALLOW_HTTP }: Setting): boole
   return protocol === 'http:' && (OAUTH_ALLOW_HTTP || isLoopback(hostname));
 }
 
-/** Returns whether an issuer has metadata to fetch. Other issuers are names only: RFC 8414 allows no query. */
+/** Returns whether an issuer has metadata to fetch. Any other issuer is only a name: RFC 8414 allows no query. */
 export function isIssuerAddress(text: string, setting: Setting): boolean {
   return isKeyAddress(text, setting) && !text.includes('?');
 }

@@ -3,11 +3,11 @@ import { exemptFromProxy } from './loopback.js';
 
 it.each([
   { name: 'nothing is set', environment: {}, expected: '127.0.0.1' },
-  { name: 'no_proxy names others', environment: { no_proxy: 'a.example' }, expected: 'a.example,127.0.0.1' },
-  { name: 'NO_PROXY names others', environment: { NO_PROXY: 'a.example' }, expected: 'a.example,127.0.0.1' },
+  { name: 'no_proxy names other hosts', environment: { no_proxy: 'a.example' }, expected: 'a.example,127.0.0.1' },
+  { name: 'NO_PROXY names other hosts', environment: { NO_PROXY: 'a.example' }, expected: 'a.example,127.0.0.1' },
   { name: 'both are set', environment: { no_proxy: '', NO_PROXY: 'unread' }, expected: '127.0.0.1' },
-  { name: 'it is exempted', environment: { no_proxy: '127.0.0.1' }, expected: '127.0.0.1' },
-  { name: 'everything is exempted', environment: { no_proxy: '*' }, expected: '*' },
+  { name: 'no_proxy exempts it already', environment: { no_proxy: '127.0.0.1' }, expected: '127.0.0.1' },
+  { name: 'no_proxy exempts every host', environment: { no_proxy: '*' }, expected: '*' },
 ])('a host is exempted from the proxy if $name', ({ environment, expected }) => {
   const changed: NodeJS.ProcessEnv = { ...environment };
   exemptFromProxy('127.0.0.1', changed);

@@ -4,8 +4,8 @@ export function isLoopback(hostname: string): boolean {
 }
 
 /**
- * Lets `fetch` reach this machine directly. With NODE_USE_ENV_PROXY it would ask the proxy, which cannot reach this
- * machine. `fetch` reads `no_proxy` again after a change, and NO_PROXY only if `no_proxy` is not set.
+ * Lets `fetch` reach the host without a proxy. With NODE_USE_ENV_PROXY `fetch` would ask the proxy, which cannot reach
+ * this machine. `fetch` notices a change of `no_proxy`, and reads NO_PROXY only if `no_proxy` is not set.
  */
 export function exemptFromProxy(hostname: string, environment: NodeJS.ProcessEnv = process.env): void {
   const exempted = environment['no_proxy'] ?? environment['NO_PROXY'] ?? '';

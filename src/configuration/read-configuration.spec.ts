@@ -38,7 +38,7 @@ it('reads exactly the variables of .env.example, except the variable of the comm
   expect(names.filter((name) => name !== 'ORDER_LOOKUP_PERSON')).toEqual(variableNames);
 });
 
-it('has the defaults that are promised', () => {
+it('uses the promised defaults', () => {
   expect(readConfiguration(complete)).toMatchObject({
     HOST: '',
     PORT: 3000,
@@ -70,7 +70,7 @@ it.each([
   { name: 'PUBLIC_BASE_URL', value: 'https://a.example/"b', needed: 'an address in ASCII' },
   { name: 'PUBLIC_BASE_URL', value: 'https://a.example\n/b', needed: 'an address in ASCII' },
   { name: 'PUBLIC_BASE_URL', value: 'https://bücher.example', needed: 'an address in ASCII' },
-  { name: 'PUBLIC_BASE_URL', value: 'https://a.example/', needed: 'no slash at its end' },
+  { name: 'PUBLIC_BASE_URL', value: 'https://a.example/', needed: 'without a slash at its end' },
   { name: 'OAUTH_ISSUER', value: 'https://a.example,', needed: 'an https address' },
   { name: 'OAUTH_ISSUER', value: 'http://issuer:9000', needed: 'OAUTH_ALLOW_HTTP=true' },
   {
@@ -81,13 +81,13 @@ it.each([
   {
     name: 'OAUTH_ISSUER',
     value: 'https://a.example,urn:x',
-    needed: 'a name with a key set in OAUTH_JWKS_URI',
+    needed: 'any name if OAUTH_JWKS_URI has the address of its keys',
   },
-  { name: 'OAUTH_AUDIENCE', value: 'a b', needed: 'several with commas' },
-  { name: 'OAUTH_AUDIENCE', value: 'a,,b', needed: 'several with commas' },
+  { name: 'OAUTH_AUDIENCE', value: 'a b', needed: 'separate several by commas' },
+  { name: 'OAUTH_AUDIENCE', value: 'a,,b', needed: 'separate several by commas' },
   { name: 'OAUTH_CLIENTS', value: 'a,', needed: 'a list of client ids' },
   { name: 'OAUTH_JWKS_URI', value: 'http://a.example/keys', needed: 'an https address' },
-  { name: 'OAUTH_REQUIRED_SCOPE', value: 'a,b', needed: 'no comma' },
+  { name: 'OAUTH_REQUIRED_SCOPE', value: 'a,b', needed: 'without a comma' },
   { name: 'OAUTH_TOKEN_TYPE', value: 'JWT', needed: 'at+jwt (RFC 9068)' },
   { name: 'OAUTH_REQUIRED_SCOPE', value: 'a b', needed: 'one scope' },
   { name: 'OAUTH_ALLOW_HTTP', value: 'yes', needed: 'true or false' },
@@ -139,13 +139,16 @@ it.each([
   ]);
 });
 
-const LOOSE_SIGNS = [
+const UNESCAPED_PASSWORDS = [
   ...['p/ss', 'p?ss', 'p#ss', 'p@ss/w', 'p,ss@/w,rd', '12/ss', '12?ss', '12#ss', 'p@12/ss'],
   ...['12?x=ss', '12/w?x=ss', 'p@12?x=ss', '12?user=p&x=ss'],
 ];
 const HOSTS = /^DATABASE_URL names several hosts: name one that leads to the primary/;
 it.each<[NodeJS.ProcessEnv, RegExp]>([
-  [{ DATABASE_URL: 'mysql://u:secret@db/x' }, /^DATABASE_URL is not one of PostgreSQL: a connection string such as/],
+  [
+    { DATABASE_URL: 'mysql://u:secret@db/x' },
+    /^DATABASE_URL does not begin with postgres:\/\/: a connection string such as/,
+  ],
   [{ DATABASE_URL: 'postgres://u:%E4@db/x' }, /^DATABASE_URL cannot be parsed: .* %25 for %/],
   [{ DATABASE_URL: 'postgres://u:p@a,b/db' }, HOSTS],
   [{ DATABASE_URL: 'postgres:///db?host=a,b' }, HOSTS],
@@ -154,7 +157,7 @@ it.each<[NodeJS.ProcessEnv, RegExp]>([
     { DATABASE_URL: 'postgres://db/x?sslmode=verify-full&sslrootcert=/none' },
     /^DATABASE_URL names the file \/none, which cannot be read \(ENOENT\)$/,
   ],
-  [{ DATABASE_URL_FILE: '/run/url' }, /^DATABASE_URL is set, and so is DATABASE_URL_FILE/],
+  [{ DATABASE_URL_FILE: '/run/url' }, /^DATABASE_URL and DATABASE_URL_FILE are both set: unset one/],
   [{ DATABASE_URL: '', DATABASE_URL_FILE: '/none' }, /^DATABASE_URL_FILE is "\/none": .*ENOENT/],
   [{ OAUTH_JWKS_URI: 'https://a.example,https://b.example' }, /^OAUTH_JWKS_URI is .*: for each OAUTH/],
   [{ OAUTH_ISSUER: 'https://a.example/?p=1' }, /^OAUTH_ISSUER is .* query/],
@@ -169,7 +172,7 @@ it.each<[NodeJS.ProcessEnv, RegExp]>([
   expect(faults({ ...complete, ...environment })).toEqual([expect.stringMatching(fault)]);
 });
 
-it.each(LOOSE_SIGNS)('says how to write the password %s, and quotes no part of it', (password) => {
+it.each(UNESCAPED_PASSWORDS)('says how to write the password %s, and quotes no part of it', (password) => {
   const found = faults({ ...complete, DATABASE_URL: `postgres://u:${password}@host/db` });
   expect(found).toEqual([expect.stringMatching(/^DATABASE_URL .*with %40 for @, %2F for \/, %3F for \?, %23 for #/)]);
   for (const part of password.split(/[@/?#,&]+/)) expect(found[0]).not.toMatch(new RegExp(`\\b${part}\\b`));
@@ -220,7 +223,7 @@ it.each([
     server: 'https://x.example/gw',
     base: 'https://x.example/gw/a',
   },
-])('PUBLIC_BASE_URL=$url with BASE_PATH=$path', ({ url, path, server, base }) => {
+])('PUBLIC_BASE_URL=$url with BASE_PATH=$path means the base address $base', ({ url, path, server, base }) => {
   const read = readConfiguration({ ...complete, PUBLIC_BASE_URL: url, BASE_PATH: path });
   expect([read.serverAddress, read.baseAddress]).toEqual([server, base]);
 });

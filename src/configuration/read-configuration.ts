@@ -4,7 +4,7 @@ import { Configuration, QUOTED, isQuoted } from './configuration.js';
 import { parseDatabaseAddress } from './database-url.js';
 import { StartError } from './start-error.js';
 
-/** Everything that is missing or wrong in the environment: one sentence for each fault. */
+/** The error for missing and wrong variables. It has one sentence for each fault. */
 export class ConfigurationError extends StartError {
   constructor(readonly faults: readonly string[]) {
     const lines = faults.map((fault) => `  - ${fault}`);
@@ -15,7 +15,7 @@ export class ConfigurationError extends StartError {
 export const variableNames: readonly string[] = Object.keys(new Configuration());
 
 /**
- * Returns the checked configuration. An empty variable is the same as one that is not set.
+ * Returns the checked configuration. An empty variable is treated as not set.
  * @throws ConfigurationError with all faults
  */
 export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration {
@@ -39,7 +39,7 @@ function readVariables(environment: NodeJS.ProcessEnv): Record<string, unknown> 
   return variables;
 }
 
-/** Converts a text to the type of the default. A text of another form stays a text, which the rules refuse. */
+/** Converts a text to the type of the default. A text that does not fit stays a string: findBrokenRules reports it. */
 function convert(text: string, defaultValue: unknown): unknown {
   if (Array.isArray(defaultValue)) return text.split(',').map((entry) => entry.trim());
   if (typeof defaultValue === 'number' && /^\d{1,9}$/.test(text)) return Number(text);
@@ -57,19 +57,23 @@ function findDatabaseFaults(configuration: Configuration): readonly string[] {
   }
 }
 
-/** Finds variables whose value is in quotes, except those of OpenTelemetry, which must not stop the start. */
+/**
+ * Finds variables whose value is in quotes. Two kinds are not checked: a variable of OpenTelemetry must not stop the
+ * start, and database-url.ts reports quotes around DATABASE_URL.
+ */
 function findQuotedNames(environment: NodeJS.ProcessEnv): readonly string[] {
-  const ours = variableNames.filter((name) => !/^(OTEL_|DATABASE_URL)/.test(name));
-  return ours.filter((name) => {
+  const checked = variableNames.filter((name) => !/^(OTEL_|DATABASE_URL)/.test(name));
+  return checked.filter((name) => {
     const text = environment[name];
     return text !== undefined && isQuoted(text);
   });
 }
 
+/** Returns the messages of broken rules. A quoted variable is left out, because its quotes are reported. */
 function findBrokenRules(configuration: Configuration, quoted: readonly string[]): readonly string[] {
   const errors = validateSync(configuration, { stopAtFirstError: true });
-  const others = errors.filter(({ property }) => !quoted.includes(property));
-  return others.flatMap(({ property, constraints }) => {
+  const unquoted = errors.filter(({ property }) => !quoted.includes(property));
+  return unquoted.flatMap(({ property, constraints }) => {
     if (!constraints) throw new Error(`the broken rule of ${property} has no message`);
     return Object.values(constraints);
   });

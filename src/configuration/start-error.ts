@@ -1,9 +1,9 @@
 /** A reason why the program cannot start, as a sentence for its user. */
 export class StartError extends Error {}
 
-/** Returns the sentence of an error that the user can correct, or the stack of a fault of the program. */
+/** Returns the message of an error that the user can correct, or the stack if the program itself is faulty. */
 export function describeStartFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const isCorrectable = error instanceof StartError || 'code' in error;
+  const isCorrectable = error instanceof StartError || 'code' in error; // such as EADDRINUSE for a taken port
   return isCorrectable ? error.message : (error.stack ?? error.message);
 }

@@ -168,7 +168,7 @@ describe('the doctor names a fault of the surroundings with its remedy:', () => 
       what: 'a malformed connection string, which is reported once',
       environment: () => ({ DATABASE_URL: 'a' }),
       findings: [
-        /^fault {4}configuration {2}DATABASE_URL is not .*\n *→ Every variable is explained in \.env\.example\. .*\n\n.* Correct configuration\.\n$/,
+        /^fault {4}configuration {2}DATABASE_URL does not begin with .*\n *→ Every variable is explained in \.env\.example\. .*\n\n.* Correct configuration\.\n$/,
       ],
     },
     {

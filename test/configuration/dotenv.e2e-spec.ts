@@ -23,7 +23,7 @@ beforeEach(() => writeFileSync(file, '# of this machine\nDATABASE_URL="orders"\n
 
 it('npm run migrate -- status uses the database that .env names', async () => {
   const { stdout, stderr } = await run('npm run --silent migrate -- status');
-  expect(stdout + stderr).toContain('DATABASE_URL is not one of PostgreSQL');
+  expect(stdout + stderr).toContain('DATABASE_URL does not begin with postgres://');
 });
 
 it.each(['migrate', 'keys', 'codes', 'doctor'])('npm run %s begins with the script that reads .env', (name) => {
@@ -31,7 +31,7 @@ it.each(['migrate', 'keys', 'codes', 'doctor'])('npm run %s begins with the scri
 });
 
 it.each([
-  { exported: 'something', said: 'DATABASE_URL is not one of PostgreSQL' },
+  { exported: 'something', said: 'DATABASE_URL does not begin with postgres://' },
   { exported: '', said: 'DATABASE_URL is not set' },
 ])('an exported DATABASE_URL=$exported wins over .env', async ({ exported, said }) => {
   writeFileSync(file, 'DATABASE_URL="postgres://in-file@127.0.0.1:1/orders"\n');
