@@ -27,14 +27,14 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** The database answers, and the machine's clock is so far ahead of its clock. */
+/** Gives the clock an answer of a database whose clock is this many seconds behind the machine's. */
 function measureOffset(aheadSeconds: number): void {
   const nowMs = performance.now();
   const databaseEpochMs = Date.now() - aheadSeconds * 1000;
-  clock.measured({ databaseEpochMs, askedAtMonotonicMs: nowMs, answeredAtMonotonicMs: nowMs });
+  clock.correct({ databaseEpochMs, askedAtMonotonicMs: nowMs, answeredAtMonotonicMs: nowMs });
 }
 
-it('a clock that is off by 10 s is warned of within a second, again each ten minutes, and once when it is right', () => {
+it('warns of a wrong clock within a second and once in ten minutes, and says once that it is right again', () => {
   measureOffset(-300);
   jest.advanceTimersByTime(1_000);
   expect(lines).toEqual(["clock: this machine's clock is 300 s behind the database's"]);
@@ -45,20 +45,20 @@ it('a clock that is off by 10 s is warned of within a second, again each ten min
   expect(lines.slice(2)).toEqual(["clock: this machine's clock agrees with the database's again"]);
 });
 
-it('a clock that somebody sets later is warned of, also while the database is away', () => {
+it('warns of a clock that somebody sets later, even if the database answers no more', () => {
   measureOffset(0);
   jest.setSystemTime(Date.now() + 3_600_000);
   jest.advanceTimersByTime(1_000);
   expect(lines).toEqual(["clock: this machine's clock is 3600 s ahead of the database's"]);
 });
 
-it.each([-9, 0, 9])('a clock that is off by %i s is not warned of', (aheadSeconds) => {
+it.each([-9, 0, 9])('does not warn if the clock is %i s ahead', (aheadSeconds) => {
   measureOffset(aheadSeconds);
   jest.advanceTimersByTime(MINUTE_MS);
   expect(lines).toEqual([]);
 });
 
-it('the metric has the difference', async () => {
+it('shows the difference as a metric', async () => {
   measureOffset(12);
   expect(await metrics.registry.metrics()).toMatch(/^order_lookup_clock_offset_seconds 12$/m);
 });

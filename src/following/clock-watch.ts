@@ -3,17 +3,18 @@ import { Metrics } from '../telemetry/metrics.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
 import { DatabaseClock } from './database-clock.js';
 
-/** A difference from which on the log warns. Tokens tolerate 30 s. */
+/** The difference between the clocks at which the log begins to warn. Tokens are refused from 30 s on. */
 export const NOTICEABLE_OFFSET_MS = 10_000;
 /** The sentence that the log and the doctor print. */
 export const CLOCK_REMEDY =
-  "Tokens are judged by this machine's clock. From 30 s on good tokens are refused: as expired if it is ahead, as " +
-  'not-before if it is behind. Compare both clocks with the time (date -u), and have NTP set the one that is wrong';
+  "Tokens are judged by this machine's clock. If it is 30 s ahead, good tokens are refused as expired. If it is 30 s " +
+  'behind, they are refused as not-before. Compare date -u on both machines with the right time, and set the wrong ' +
+  'clock by NTP';
 
 const CHECK_INTERVAL_MS = 1_000;
 const REMINDER_INTERVAL_MS = 10 * 60_000;
 
-/** Shows and logs the difference between the machine's clock and the database's. One of the two is wrong then. */
+/** Shows and logs the difference between this machine's clock and the database's. If they differ, one is wrong. */
 @Injectable()
 export class ClockWatch implements OnApplicationBootstrap, OnApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
@@ -27,7 +28,7 @@ export class ClockWatch implements OnApplicationBootstrap, OnApplicationShutdown
   ) {
     metrics.addGauge({
       name: 'clock_offset_seconds',
-      help: "How far the machine's clock is ahead of the database's; negative if it is behind, 0 if it is not known",
+      help: "How far the machine's clock is ahead of the database's; negative if behind, 0 if not known yet",
       collect: (gauge) => gauge.set((clock.machineOffsetMs ?? 0) / 1000),
     });
   }
@@ -50,7 +51,7 @@ export class ClockWatch implements OnApplicationBootstrap, OnApplicationShutdown
     }
   }
 
-  /** Warns at once, and then each ten minutes. */
+  /** Warns immediately, and then once in ten minutes. */
   private warn(offsetMs: number): void {
     const nowMs = performance.now();
     if (this.warnedAtMs !== undefined && nowMs - this.warnedAtMs < REMINDER_INTERVAL_MS) return;

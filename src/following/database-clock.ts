@@ -11,19 +11,19 @@ export interface ClockMeasurement {
 }
 
 /**
- * The clock of the database, as far as this process knows it. From each answer on it goes on by the monotonic clock of
- * the process, so it does not matter if the clock of this machine is wrong, or set.
+ * An estimate of the database's clock. Between two answers of the database, it advances with this process's monotonic
+ * clock. So it does not matter if this machine's clock is wrong, or if somebody sets it.
  *
- * - After an answer it is wrong by the duration of that answer at most.
- * - Until the next answer, it does not notice if a machine drifts or sleeps, or if somebody sets the database's clock.
- * - Before the first answer it is this machine's clock. Nothing is served then.
+ * - After an answer, the estimate is wrong by at most the time that the answer took.
+ * - Until the next answer, a drift or a sleep of this machine makes it wrong, and so does setting the database's clock.
+ * - Before the first answer, `now` returns this machine's time. Nothing is served then.
  *
- * If it is wrong after an answer, it is slow, not fast. A code that begins late only keeps the old answer a moment
- * longer. A code that begins early would be an answer that nobody has released yet.
+ * After an answer, the estimate may be slow, but not fast. If it is slow, callers get the old codes a moment longer.
+ * If it were fast, callers would get a new code before its `valid_from`.
  */
 @Injectable()
 export class DatabaseClock {
-  /** The difference to the monotonic clock. Undefined before the first measurement. */
+  /** The database's time minus the monotonic clock's. Undefined before the first measurement. */
   private offsetMs: number | undefined;
 
   /** Returns milliseconds since the epoch. */
@@ -32,17 +32,17 @@ export class DatabaseClock {
     return performance.now() + this.offsetMs;
   }
 
-  /** How far this machine's clock is ahead of the database's, or undefined before the first measurement. */
+  /** This machine's time minus the database's. Undefined before the first measurement. */
   get machineOffsetMs(): number | undefined {
     return this.offsetMs === undefined ? undefined : Date.now() - this.now();
   }
 
   /**
-   * Corrects the clock by an answer. The database read its clock between question and answer, so the right offset is
-   * within two bounds. An offset within the bounds stays, because it is no worse than the lower bound. Any other offset
-   * is replaced by the lower bound, with which the clock is not fast.
+   * Corrects the clock. The database read its clock after the question and before the answer, so the right offset is
+   * between two bounds. An offset between them may be right, and stays. Any other offset is wrong, and is replaced by
+   * the lower bound, so that the clock is not fast.
    */
-  measured(measurement: ClockMeasurement): void {
+  correct(measurement: ClockMeasurement): void {
     const { databaseEpochMs, askedAtMonotonicMs, answeredAtMonotonicMs } = measurement;
     const lowestOffsetMs = databaseEpochMs - answeredAtMonotonicMs;
     const highestOffsetMs = databaseEpochMs - askedAtMonotonicMs;

@@ -26,10 +26,10 @@ afterEach(() => {
 /** A database whose content is a text, and the topic that follows it. */
 function start({ content = 'a', isAway = false } = {}) {
   const database = { revision: 'A', content, isAway, isLocked: false };
-  /** What happened, in order, except polls that found nothing new. */
+  /** The events in their order, except polls that found nothing new. */
   const events: string[] = [];
   const lines: { message: string }[] = [];
-  /** When the database was asked, in milliseconds after the start. */
+  /** The times of the questions to the database, in milliseconds after the start. */
   const asked: number[] = [];
   const startedAtMs = performance.now();
   const session = {
@@ -75,13 +75,13 @@ function start({ content = 'a', isAway = false } = {}) {
   return { topic, database, change, events, lines, asked, stopping, ended: topic.run(stopping.signal) };
 }
 
-/** Lets the topic poll once more: the content of now has been read and prepared then. */
+/** Lets the topic poll once more. Afterwards the present content is read and prepared. */
 const polled = (): Promise<void> => jest.advanceTimersByTimeAsync(POLL_MS);
 
-it('asks for the revision four times a second, and after a failure once in a second', async () => {
+it('asks for the revision four times a second, and once a second while this fails', async () => {
   const { database, asked } = start();
   await jest.advanceTimersByTimeAsync(SECOND_MS);
-  expect(asked).toEqual([0, 0, 250, 500, 750, 1_000]); // at the start it also reads
+  expect(asked).toEqual([0, 0, 250, 500, 750, 1_000]); // the second 0 is the first reading
   asked.length = 0;
   database.isAway = true;
   await jest.advanceTimersByTimeAsync(3 * SECOND_MS);
@@ -100,8 +100,8 @@ it('reads a revision once, and prepares its value after the transaction, so that
   expect(started.topic).toMatchObject({ value: 'b', isDatabaseAnswering: true });
 });
 
-describe('everything is read each ten minutes, also under the same revision', () => {
-  it('so a change made while triggers were off is served, and is served since the first reading', async () => {
+describe('all content is read once in ten minutes, even if the revision has not changed', () => {
+  it('so that a change without triggers is served, and the revision keeps its first time of serving', async () => {
     const { topic, database } = start();
     await polled();
     const since = topic.servedSinceEpochMs;
@@ -113,7 +113,7 @@ describe('everything is read each ten minutes, also under the same revision', ()
     expect(topic.servedSinceEpochMs).toBe(since);
   });
 
-  it('and up to a quarter earlier by chance, so that replicas do not all read at the same time', async () => {
+  it('and up to a quarter of that time earlier by chance, so that replicas do not read at the same time', async () => {
     jest.spyOn(Math, 'random').mockReturnValue(1);
     const { events } = start();
     await jest.advanceTimersByTimeAsync(TEN_MINUTES_MS * 0.75 - POLL_MS);
@@ -122,7 +122,7 @@ describe('everything is read each ten minutes, also under the same revision', ()
     expect(events.filter((event) => event === 'read a')).toHaveLength(2);
   });
 
-  it('and content that cannot be prepared leaves the value, which is no longer confirmed', async () => {
+  it('and if it cannot be prepared, the former value stays, but polls no longer confirm it', async () => {
     const { topic, database, lines } = start();
     await polled();
     database.content = BAD;
@@ -135,7 +135,7 @@ describe('everything is read each ten minutes, also under the same revision', ()
 });
 
 describe('content that cannot be prepared', () => {
-  it('never replaces the value, is read once in five seconds, and is one line in the log', async () => {
+  it('never replaces the value, is read again after five seconds, and is logged once', async () => {
     const { topic, change, lines, events } = start();
     await polled();
     change('B', BAD);
@@ -147,12 +147,12 @@ describe('content that cannot be prepared', () => {
     expect(readings()).toBe(2);
     expect(topic).toMatchObject({ value: 'a', failureReason: 'it is bad', isDatabaseAnswering: true });
     expect(lines).toMatchObject([{ message: 'database (codes): failed, retrying', reason: 'it is bad' }]);
-    change('A', 'a'); // such as by a restore
+    change('A', 'a'); // as a restore does
     await jest.advanceTimersByTimeAsync(SECOND_MS);
     expect(topic).toMatchObject({ value: 'a', failureReason: undefined });
   });
 
-  it('leaves no value at the start, and the next revision is served', async () => {
+  it('gives no value if it is the first content, and the next revision is served', async () => {
     const { topic, change, lines } = start({ content: BAD });
     await polled();
     expect(topic).toMatchObject({ value: undefined, failureReason: 'it is bad', ageSeconds: Infinity });
@@ -162,7 +162,7 @@ describe('content that cannot be prepared', () => {
     expect(topic).toMatchObject({ value: 'b', failureReason: undefined });
   });
 
-  it('is read again under the same revision, because its fault may have been outside of it', async () => {
+  it('is read again even if the revision has not changed', async () => {
     const { topic, database } = start({ content: BAD });
     await polled();
     database.content = 'a';
@@ -171,7 +171,7 @@ describe('content that cannot be prepared', () => {
   });
 });
 
-it('a failure leaves the value, is logged once, and ends with the return of the database', async () => {
+it('keeps the value during a failure, logs the failure once, and reads changes when the database is back', async () => {
   const { topic, database, change, lines } = start();
   await polled();
   database.isAway = true;
@@ -184,7 +184,7 @@ it('a failure leaves the value, is logged once, and ends with the return of the 
   expect(topic).toMatchObject({ value: 'b', isDatabaseAnswering: true });
 });
 
-it('a reading that fails is an answer of the database all the same', async () => {
+it('says that the database answers if polls succeed and only the reading fails', async () => {
   const { topic, database, change, lines } = start();
   await polled();
   database.isLocked = true;
@@ -194,14 +194,14 @@ it('a reading that fails is an answer of the database all the same', async () =>
   expect(topic).toMatchObject({ value: 'a', isDatabaseAnswering: true });
 });
 
-it('callers are refused if nothing was read, and the log says so', async () => {
+it('logs that callers are refused if nothing was ever read', async () => {
   const { topic, lines } = start({ isAway: true });
   await polled();
   expect(lines).toMatchObject([{ message: 'database (codes): failed, callers are refused' }]);
   expect(topic.value).toBeUndefined();
 });
 
-it('an end while the database is asked writes nothing to the log, and no timer stays', async () => {
+it('ends during a poll without a line in the log, and leaves no timer', async () => {
   const { database, stopping, ended, lines } = start();
   await polled();
   database.isAway = true;

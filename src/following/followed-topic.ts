@@ -9,30 +9,30 @@ import type { DatabaseClock } from './database-clock.js';
 import { type TopicName, readRevision } from './revision.js';
 
 /**
- * The pause between two questions for the revision. If you raise it, changes and revoked keys miss the promised second,
- * and the clock drifts for longer. Everything that depends on it: docs/decisions.md#the-poll-interval
+ * The time from one poll to the next. If you raise it, a change is served, and a revoked key refused, later than within
+ * the promised second. docs/decisions.md#the-poll-interval lists everything that depends on this interval.
  */
 const POLL_INTERVAL_MS = 250;
-/** The pause after a failure: so late, at most, is the return of the database noticed. */
+/** The pause after a failure. The service notices only after this pause that the database is back. */
 const PAUSE_AFTER_FAILURE_MS = 1_000;
 /** Content that was read, but could not be prepared, is read again after this time. */
 const UNPREPARED_INTERVAL_MS = 5_000;
 /**
- * Everything is read once in this time, also under the same revision. If somebody has switched off the triggers that
- * write revisions, callers get the right content after this time at the latest.
+ * All content is read once in this time, even if the revision has not changed. So if somebody has switched off the
+ * triggers that write revisions, callers get the right content after this time at the latest.
  */
 const READ_INTERVAL_MS = 10 * 60_000;
-/** The interval is shorter by a random part of up to this share, so that replicas do not all read at the same time. */
+/** READ_INTERVAL_MS is shortened by a random share up to this one, so that replicas do not read at the same time. */
 const READ_JITTER = 0.25;
 
-/** How a value is made of the content of the database. */
+/** The steps that make a value from the content of the database. */
 export interface Topic<T, Rows> {
   readonly name: TopicName;
   /** The tables that `read` reads. They are locked before the first query. */
   readonly tables: readonly Table[];
-  /** Reads everything, in the transaction of the manager. */
+  /** Reads all content, in the manager's transaction. */
   read(manager: EntityManager): Promise<Rows>;
-  /** Makes the value after the transaction has ended, so that no lock is held. If it throws, the former value stays. */
+  /** Makes the value. It runs after the transaction, so that no lock is held. If it throws, the former value stays. */
   prepare(rows: Rows): T | Promise<T>;
   /** How long the value may be used after the database last confirmed it; Infinity if there is no limit. */
   readonly maxAgeSeconds: number;
@@ -56,13 +56,13 @@ interface Reading<Rows> {
 interface Served<T> {
   readonly value: T;
   readonly revision: string;
-  /** When we last asked the database and it named this revision. */
+  /** The time of our last question that the database answered with this revision. */
   readonly confirmedAtMonotonicMs: number;
-  /** Since when this process serves content of this revision, in milliseconds since the epoch. */
+  /** The time at which this process began to serve this revision, in milliseconds since the epoch. */
   readonly sinceEpochMs: number;
 }
 
-/** Content that was read, but could not be prepared. */
+/** Content that was read, while `prepare` is still running or after it has failed. */
 interface Unprepared {
   readonly revision: string;
   readonly readAgainAtMonotonicMs: number;
@@ -71,16 +71,16 @@ interface Unprepared {
 /**
  * Keeps a value equal to the content of the database. It has two states: nothing was read yet, or a revision is served.
  *
- * Four times a second it asks for the revision. If the revision is another one, it reads everything. Until the new
- * value is prepared, the former one is served, so in that time a revoked key still passes. That takes milliseconds, or
- * longer while another session holds an exclusive lock on a table (ALTER TABLE).
+ * Four times a second it asks for the revision. If the revision has changed, it reads all content. Until the new value
+ * is prepared, callers get the former value, so a revoked key is still accepted. Reading takes milliseconds, or as long
+ * as another session holds an exclusive lock on a table (ALTER TABLE).
  *
- * Whatever fails, the former value stays. The failure is one line in the log, and one more each minute while it lasts.
+ * If a step fails, the former value stays. The failure is logged once, and then once a minute while it lasts.
  */
 export class FollowedTopic<T, Rows = unknown> {
   private served: Served<T> | undefined;
   private unprepared: Unprepared | undefined;
-  private isAnswered = false;
+  private wasPollAnswered = false;
   private readDueAtMonotonicMs = -Infinity;
   private readonly failure: RepeatedFailure;
 
@@ -92,7 +92,7 @@ export class FollowedTopic<T, Rows = unknown> {
     return this.options.topic.name;
   }
 
-  /** The value that is served, or undefined. Use it once for each request: the next time it may be another one. */
+  /** The value that is served, or undefined. Read it once for each request: a second read may return another value. */
   get value(): T | undefined {
     return this.served?.value;
   }
@@ -112,9 +112,9 @@ export class FollowedTopic<T, Rows = unknown> {
     return this.failure.reason;
   }
 
-  /** True if the database answered the last question, even if its content could not be read or prepared. */
+  /** True if the database answered the last poll, even if its content could not be read or prepared afterwards. */
   get isDatabaseAnswering(): boolean {
-    return this.isAnswered;
+    return this.wasPollAnswered;
   }
 
   /** Follows the database until `signal` is aborted. FollowingService starts it. */
@@ -128,36 +128,44 @@ export class FollowedTopic<T, Rows = unknown> {
   }
 
   private async tryToFollow(signal: AbortSignal): Promise<boolean> {
-    let isAnswered = false;
     try {
       const revision = await this.poll();
-      isAnswered = true;
-      this.isAnswered = true;
       if (revision !== this.unprepared?.revision) this.unprepared = undefined;
       if (this.isReadingDue(revision)) await this.replace();
       if (!this.unprepared) this.failure.noteSuccess();
       return true;
     } catch (error) {
-      this.isAnswered = isAnswered;
       if (!signal.aborted) this.failure.noteFailure(error, this.callerImpact);
       return false;
     }
   }
 
-  /** Asks for the revision. The answer also sets the clock, and confirms the value. */
-  private poll(): Promise<string> {
+  /** Asks for the revision, and notes whether the database answers. */
+  private async poll(): Promise<string> {
+    try {
+      const revision = await this.askForRevision();
+      this.wasPollAnswered = true;
+      return revision;
+    } catch (error) {
+      this.wasPollAnswered = false;
+      throw error;
+    }
+  }
+
+  /** Returns the revision. The answer also corrects the clock, and confirms the served value. */
+  private askForRevision(): Promise<string> {
     const { database, clock } = this.options;
     return database.within('poll', async (session) => {
       const askedAtMonotonicMs = performance.now();
       const { revision, databaseEpochMs } = await readRevision(session, this.name);
-      clock.measured({ databaseEpochMs, askedAtMonotonicMs, answeredAtMonotonicMs: performance.now() });
+      clock.correct({ databaseEpochMs, askedAtMonotonicMs, answeredAtMonotonicMs: performance.now() });
       const isServed = revision === this.served?.revision && revision !== this.unprepared?.revision;
       if (this.served && isServed) this.served = { ...this.served, confirmedAtMonotonicMs: askedAtMonotonicMs };
       return revision;
     });
   }
 
-  /** Compares with `unprepared` first: if triggers are off, it can have the revision of the served value. */
+  /** Looks at `unprepared` first: while triggers are off, faulty content can have the revision of the served value. */
   private isReadingDue(revision: string): boolean {
     const nowMs = performance.now();
     if (revision === this.unprepared?.revision) return nowMs >= this.unprepared.readAgainAtMonotonicMs;
@@ -176,7 +184,7 @@ export class FollowedTopic<T, Rows = unknown> {
     metrics.snapshotReloads.inc({ topic: topic.name, result: 'loaded' });
   }
 
-  /** @throws Error if not everything could be read, for example because of a lock or a missing right */
+  /** Reads the revision and all content in one transaction. Throws if a lock or a missing right prevents it. */
   private read(): Promise<Reading<Rows>> {
     const { topic, database } = this.options;
     return database.within('poll', async (session, manager) => {
@@ -189,6 +197,7 @@ export class FollowedTopic<T, Rows = unknown> {
 
   private async serve({ rows, revision, askedAtMonotonicMs }: Reading<Rows>): Promise<void> {
     const { topic, logger } = this.options;
+    // Set before `prepare`, which may throw: such content is read again after 5 s, and not at each poll
     this.unprepared = { revision, readAgainAtMonotonicMs: performance.now() + UNPREPARED_INTERVAL_MS };
     const value = await topic.prepare(rows);
     this.unprepared = undefined;
@@ -200,7 +209,7 @@ export class FollowedTopic<T, Rows = unknown> {
     logger.log({ message: 'snapshot: loaded', topic: topic.name, revision, durationMs });
   }
 
-  /** Returns what it means for callers if the failure goes on. */
+  /** The consequence for callers if the failure goes on. */
   private get callerImpact(): CallerImpact {
     const { maxAgeSeconds } = this.options.topic;
     if (!this.served) return { name: 'refused' };

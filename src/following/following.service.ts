@@ -6,8 +6,8 @@ import { DatabaseClock } from './database-clock.js';
 import { FollowedTopic, type Topic } from './followed-topic.js';
 
 /**
- * Follows the database. Each topic uses a session of its own, so that a revoked key never waits until codes are read.
- * The start of the service does not wait for the first reading, because the database may be away.
+ * Follows the database. Each topic uses its own session: behind a long reading of the codes, the poll of the keys would
+ * come late, and revoked keys would be accepted longer. The start does not wait for the first reading.
  */
 @Injectable()
 export class FollowingService implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -45,7 +45,7 @@ export class FollowingService implements OnApplicationBootstrap, OnApplicationSh
       name: 'database_up',
       help: '1 while the database answers',
       collect: (gauge) => {
-        // One topic is enough. If the database answers only one of them, the alert SnapshotStale is about the other.
+        // The answer to one topic is enough. If the other topic gets no answers, the alert SnapshotStale reports it.
         const isUp = this.topics.some(({ isDatabaseAnswering }) => isDatabaseAnswering);
         gauge.set(isUp ? 1 : 0);
       },
@@ -53,8 +53,8 @@ export class FollowingService implements OnApplicationBootstrap, OnApplicationSh
   }
 
   /**
-   * Registers a topic. Its value is read whenever the topic changes. Call this in a constructor: a topic that is
-   * registered after the start is never read.
+   * Registers a topic, whose value is then read at the start and after each change. Call `follow` in a constructor: a
+   * topic that is registered after the start is never read.
    */
   follow<T, Rows>(topic: Topic<T, Rows>): FollowedTopic<T> {
     const { database, clock, metrics, logger } = this;
@@ -67,7 +67,7 @@ export class FollowingService implements OnApplicationBootstrap, OnApplicationSh
     this.running = this.topics.map((topic) => topic.run(this.stopping.signal));
   }
 
-  /** A replica that drains still serves committed changes. So this ends only after Nest has closed the port. */
+  /** Ends the polls. Nest calls this after it has closed the port, so a replica that drains still serves changes. */
   async onApplicationShutdown(): Promise<void> {
     this.stopping.abort();
     await Promise.all(this.running);

@@ -4,7 +4,7 @@ export function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
       clearTimeout(timer);
-      signal.removeEventListener('abort', end); // otherwise the signal would collect a listener for each wait
+      signal.removeEventListener('abort', end); // otherwise the signal would keep a listener for each wait
       resolve();
     };
     const timer = setTimeout(end, Math.max(0, milliseconds)).unref();
