@@ -6,7 +6,7 @@ export interface IssuedKey {
   readonly key: string;
 }
 
-/** Issues a key by plain SQL. Valid by default. */
+/** Issues an API key by plain SQL. By default the key is valid, and never ends. */
 export async function issueKey(
   database: TestDatabase,
   {

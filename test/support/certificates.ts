@@ -7,7 +7,7 @@ import { join } from 'node:path';
 export const hasOpenSsl = spawnSync('openssl', ['version']).status === 0;
 
 export interface Certificate {
-  /** Files in PEM. */
+  /** The path of the certificate, in PEM. */
   readonly cert: string;
   readonly key: string;
 }
@@ -18,7 +18,7 @@ export class CertificateAuthority {
   private readonly folder = mkdtempSync(join(tmpdir(), 'order-lookup-ca-'));
   private serial = 1;
   private readonly root = this.files('ca');
-  /** The file of its own certificate. */
+  /** The path of the authority's own certificate. */
   readonly cert = this.root.cert;
 
   constructor() {

@@ -5,14 +5,14 @@ import { buffer } from 'node:stream/consumers';
 import { listen } from './ports.js';
 import { sayIfLate } from './waiting.js';
 
-/** In milliseconds: what a slow machine has not sent in time would be dropped. */
+/** The limits of the exporter, in milliseconds. With usual limits a slow machine would drop spans. */
 const NEVER = '3600000';
 const STATUSES = { takes: 200, refuses: 503, drops: 400 };
 
 export class Collector {
   readonly spans: CollectedSpan[] = [];
   readonly headers: NodeJS.Dict<string | string[]>[] = [];
-  /** `refuses` is an answer that the exporter tries again, `drops` one that it does not. */
+  /** After `refuses` the exporter sends the spans again, and after `drops` it does not. */
   behaviour: 'takes' | 'refuses' | 'drops' | 'hangs' = 'takes';
 
   private constructor(
@@ -24,11 +24,11 @@ export class Collector {
   }
 
   static async start(): Promise<Collector> {
-    const server = createServer({ keepAliveTimeout: 0 }); // a slow client would send when its connection is closed
+    const server = createServer({ keepAliveTimeout: 0 }); // otherwise an idle connection of a slow client is closed
     return new Collector(server, await listen(server));
   }
 
-  /** What the service is told to send traces here: without pause between the batches, and as long as it takes. */
+  /** The variables with which a service sends its traces here: without pauses, and without limits. */
   get environment(): Record<string, string> {
     return {
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${this.port}`,
@@ -38,7 +38,7 @@ export class Collector {
     };
   }
 
-  /** Resolves when as many spans have come as `count` says, of those that fit. */
+  /** Resolves when `count` spans that fit have come. */
   received(count: number, fits = (_span: CollectedSpan): boolean => true): Promise<CollectedSpan[]> {
     return sayIfLate(`${count} spans: ${fits.toString()}`, async () => {
       for (;;) {
@@ -66,7 +66,7 @@ export class Collector {
   }
 }
 
-/** Attributes: texts, lists of texts, and integers. */
+/** Reads attributes whose values are texts, lists of texts, or integers. */
 function readAttributes(owner: ProtobufMessage, field: number): Record<string, unknown> {
   const entries = owner.messages(field).map((pair) => [pair.text(1), readValue(pair)] as const);
   return Object.fromEntries(entries);
@@ -116,7 +116,7 @@ interface CollectedSpan {
   readonly isServer: boolean;
   readonly milliseconds: number;
   readonly attributes: Record<string, unknown>;
-  /** Their names. An exception would be one, with its message. */
+  /** The names of the span's events. An exception would be such an event, with its message. */
   readonly events: readonly string[];
   readonly linkedTraceIds: readonly string[];
   readonly isError: boolean;
@@ -124,7 +124,7 @@ interface CollectedSpan {
   readonly resource: Record<string, unknown>;
 }
 
-/** A number, or bytes with their length before them. */
+/** The value of a field: a number, or bytes. In the message the length comes before the bytes. */
 type WireValue = bigint | Buffer;
 
 interface WireField {
@@ -132,7 +132,7 @@ interface WireField {
   readonly value: WireValue;
 }
 
-/** A message in the encoding of protobuf. Its fields are asked for by their numbers. */
+/** A message in the encoding of protobuf, whose fields have numbers instead of names. */
 class ProtobufMessage {
   private readonly fields: readonly WireField[];
 
@@ -191,7 +191,7 @@ class WireReader {
     }
   }
 
-  /** Seven bits in each byte, the lowest first; the eighth says that there are more. */
+  /** Reads a number: seven bits of each byte, the lowest first. The eighth bit says that a further byte follows. */
   private varint(): bigint {
     let result = 0n;
     let shift = 0n;

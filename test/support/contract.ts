@@ -45,10 +45,10 @@ export interface OpenApiDocument {
   };
 }
 
-/** Headers of the connection and the message, which HTTP itself describes, and those that CORS adds. */
+/** The headers that an OpenAPI document need not describe: HTTP itself describes them, or CORS adds them. */
 const UNDESCRIBED = /^(?:connection|keep-alive|date|content-type|content-length|vary|access-control-.*)$/;
 
-/** Holds replies of the operations against an OpenAPI document. */
+/** Compares replies of the operations with an OpenAPI document. */
 export class Contract {
   private readonly ajv = new Ajv2020({ strict: false });
 
@@ -57,7 +57,7 @@ export class Contract {
     this.ajv.addSchema({ $id: 'document', ...document });
   }
 
-  /** That of a running service. */
+  /** Fetches the document of a running service. */
   static async fetch(serviceUrl: string): Promise<Contract> {
     const response = await fetch(`${serviceUrl}/openapi.json`);
     return new Contract((await response.json()) as OpenApiDocument);
@@ -67,13 +67,13 @@ export class Contract {
     return this.document.paths[path]?.get;
   }
 
-  /** The response itself, also where the operation refers to one of the components. */
+  /** Returns the response that is described for a status, also if the operation only refers to a component. */
   response(path: string, status: number): Response | undefined {
     const response = this.operation(path)?.responses[status];
     return response && this.resolve<Response>(response);
   }
 
-  /** All examples of problem documents, with the status and the name under which they stand. */
+  /** Returns all examples of problem documents, with their status and their name. */
   problemExamples(path: string) {
     const statuses = Object.keys(this.operation(path)?.responses ?? {}).map(Number);
     return statuses.flatMap((status) => {
@@ -90,15 +90,15 @@ export class Contract {
     return parameters.map((parameter) => this.resolve<Parameter>(parameter));
   }
 
-  /** What does not fit a schema of the document, or undefined. */
+  /** Returns what in the value does not fit the schema, or undefined if the value fits. */
   fault(schema: object, value: unknown): string | undefined {
     const absolute = '$ref' in schema ? { $ref: `document${String(schema.$ref)}` } : schema;
     return this.ajv.validate(absolute, value) ? undefined : this.ajv.errorsText();
   }
 
   /**
-   * Looks at replies of the operations only.
-   * @throws Error where one answered what the document does not describe
+   * Compares a reply with the document, if it is the reply of an operation.
+   * @throws Error if the document does not describe the reply
    */
   check(method: string, target: string, reply: Reply): void {
     const [address = ''] = target.split('?');
@@ -140,7 +140,7 @@ export class Contract {
     return fault ? [fault] : [];
   }
 
-  /** The path of an operation: the address of the server may hold BASE_PATH. */
+  /** Removes the server's address from an address. BASE_PATH may be a part of the server's address. */
   private withoutServer(address: string): string {
     const [server] = this.document.servers;
     const { pathname } = new URL(server?.url ?? '/', 'http://localhost');

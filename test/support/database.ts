@@ -4,15 +4,15 @@ import { Client, Pool, type QueryResultRow } from 'pg';
 /** A database of one test file. */
 export type TestDatabase = Awaited<ReturnType<typeof createDatabase>>;
 
-/** Of every role on the servers of the tests, which listen on the loopback address alone. */
+/** The password of every role on the servers of the tests. These servers listen only on the loopback address. */
 export const PASSWORD = 'tests-only';
-/** Of the workers among each other: any number that no test locks in the database `postgres`. */
+/** Makes the workers of Jest wait for each other. No test uses this number for a lock in the database `postgres`. */
 const LOCK = 'select pg_advisory_lock(20251)';
 
-/** Works with a session that is ended afterwards. */
+/** Does the work with a session, and then ends the session. */
 export async function withSession<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client(url);
-  client.on('error', () => undefined); // what is under way fails
+  client.on('error', () => undefined); // the running query fails
   try {
     await client.connect();
     return await work(client);
@@ -26,8 +26,8 @@ export const queryAt = async (url: string, sql: string): Promise<Record<string, 
   (await withSession(url, (client) => client.query<Record<string, unknown>>(sql))).rows;
 
 /**
- * A copy of the migrated template, or an empty database, at the server of all test files or another one. PostgreSQL
- * copies a template for one session at a time: the lock makes the workers take turns.
+ * Creates a copy of the migrated template, or an empty database. By default this is done at the server that all test
+ * files share. PostgreSQL copies a template for one session at a time, so a lock makes the workers wait.
  */
 export async function createDatabase({
   migrated = true,
@@ -47,31 +47,31 @@ export async function createDatabase({
     if (!pool.ended) await pool.end();
   };
   return {
-    url, // as a superuser, who may prepare anything
+    url, // for the superuser, so that a test may prepare anything
     name,
     /**
-     * As one of the roles of production, or another one; the service works as order_lookup_service, which may only
-     * read.
+     * Returns the address for another role, such as those of production. The service uses order_lookup_service, which
+     * may only read.
      */
     urlOf: (username: string) => Object.assign(new URL(url), { username, password: PASSWORD }).href,
     query: async <Row extends QueryResultRow = QueryResultRow>(sql: string, parameters?: unknown[]) =>
       (await pool.query<Row>(sql, parameters)).rows,
-    /** One more session as the superuser, until the database is closed or dropped. */
+    /** Opens one more session as the superuser. It ends when the database is closed or dropped. */
     session: async () => {
       const client = new Client(url);
       sessions.push(client);
       await client.connect();
       return client;
     },
-    /** How many sessions wait for a lock of the table. */
+    /** Returns the number of sessions that wait for a lock of the table. */
     countWaiting: async (table: string): Promise<number> => {
       const waiting = `select from pg_locks where not granted and relation = '${table}'::regclass`;
       return (await pool.query(waiting)).rows.length;
     },
-    /** At the end of a list. */
+    /** Adds a value at the end of a list. */
     addValue: (value: string, list = 'orderType') =>
       pool.query('insert into code_list_value (code_list, value) values ($1, $2)', [list, value]),
-    /** CODE-1 and so on, of the types TYPE-0 to TYPE-99. */
+    /** Adds the codes CODE-1, CODE-2 and so on. Their types are TYPE-0 to TYPE-99. */
     addCodes: (count: number) =>
       pool.query(
         `insert into communication_code

@@ -8,46 +8,46 @@ import { until } from './until.js';
 import type { World } from './world.js';
 
 const TARGETS = [...ALL_PATHS, `${PATHS.communicationCodes}?codeType=MOMENT`];
-/** Codes that begin, and that end, at each moment: a mixed answer would hold some of each. One value does so, too. */
+/** The number of codes that begin, and that end, at each moment. A mixed answer would contain codes of two moments. */
 const CODES = 25;
-/** From the commit to the first moment: all replicas have read all moments by then. */
+/** The time from the commit to the first moment. In this time all replicas read all moments. */
 const LEAD_MS = 4_000;
-/** The moments after the outage come so much later: by then PostgreSQL has stopped. */
+/** The additional pause before the moments of the outage. In this time PostgreSQL stops. */
 const OUTAGE_MS = 3_000;
 const MAX_FAULTS = 100;
 
 interface MomentOptions {
   readonly count: number;
   readonly apartMs: number;
-  /** How often each replica is asked. */
+  /** The pause between two requests to a replica. */
   readonly everyMs?: number;
 }
 
 interface MomentReport {
   replies: number;
-  /** Replies that mix two moments, or go back. */
+  /** Replies that mix codes of two moments, or are older than an earlier reply. */
   readonly mixed: string[];
-  /** Replies that came before their moment. */
+  /** Replies with the codes of a moment that had not come yet. */
   readonly early: string[];
-  /** For each moment, how much later the last replica switched than the first. */
+  /** For each moment, the time from the first to the last replica that switched. */
   readonly spreads: number[];
-  /** For each moment and replica, how late after the moment it switched. */
+  /** For each moment and replica, the time from the moment until the replica switched. */
   readonly late: number[];
 }
 
-/** Everything that begins at one moment has its number in its text, so an answer says from which moment it is. */
+/** The moments, which are numbered. Codes and values have the number of their moment in their text. */
 interface Plan {
   readonly count: number;
   readonly middle: number;
-  /** When the moment with the number comes. */
+  /** Returns the time of the moment with this number, in milliseconds. */
   readonly toTime: (number: number) => number;
 }
 
 /**
- * Commits moments at which one value and 25 codes begin while others end, and asks all replicas for everything every
- * few milliseconds. The database's clock is that of this process.
- * @param away called after the moment in the middle, when all replicas have read the moments; everything from then on
- *   is served without the database
+ * Commits moments at which one value and 25 codes begin while others end. Then asks all replicas for all codes every
+ * few milliseconds. The database uses the clock of this machine, as this process does.
+ * @param away is called after the moment in the middle, and takes the database away. By then all replicas have read all
+ *   moments, so they serve the later moments without the database
  */
 export async function watchMoments<Service extends ReachableService>(
   { database, replicas, headers }: World<Service>,
@@ -79,7 +79,7 @@ function makePlan(count: number, apartMs: number): Plan {
   return { count, middle, toTime };
 }
 
-/** What has the number 0 is there from the beginning, and the last one stays. */
+/** Commits all moments. The codes with the number 0 are valid from the beginning, and those of the last moment stay. */
 async function commit(database: TestDatabase, { count, toTime }: Plan): Promise<void> {
   const values: string[] = [];
   const codes: string[] = [];
@@ -100,7 +100,7 @@ async function commit(database: TestDatabase, { count, toTime }: Plan): Promise<
 
 /** Asks one replica until it has switched to the last moment. */
 class Watch {
-  /** When the first reply of each moment came. */
+  /** The time at which the first reply of each moment came. */
   readonly switchedAt = new Map<number, number>();
   readonly mixed: string[] = [];
   readonly early: string[] = [];
@@ -150,7 +150,7 @@ class Watch {
   }
 }
 
-/** The moments of all that is in the answer. */
+/** Returns the numbers of the moments to which the codes and values of an answer belong. */
 function numbersIn({ body }: RawReply): number[] {
   return (
     body
@@ -160,7 +160,7 @@ function numbersIn({ body }: RawReply): number[] {
   );
 }
 
-/** Whether it is an answer of one moment, with all that belongs to that. */
+/** Returns whether an answer contains everything of one moment, and nothing of another moment. */
 function isWhole({ status, etag, body }: RawReply, numbers: readonly number[]): boolean {
   const isOfOneMoment = new Set(numbers).size === 1;
   const isComplete = [1, CODES].includes(numbers.length);

@@ -7,7 +7,7 @@ export interface Reply {
   readonly text: string;
 }
 
-/** What `fetch` gave, read to its end. */
+/** Reads the whole body of a response of `fetch`. */
 export const readReply = async (response: Response): Promise<Reply> => {
   const { status, headers } = response;
   return { status, headers, text: await response.text() };
@@ -19,12 +19,12 @@ export interface Exchange {
   readonly closed: boolean;
 }
 
-/** How long more answers are waited for than were expected: one that comes later is not seen. */
+/** The wait for surplus answers after the last expected answer. An answer that comes later is not noticed. */
 const QUIET_MS = 50;
 
 /**
- * Sends bytes as they are, in pieces, and collects what comes back until the server closes the connection.
- * @param options.answers ends it also when as many answers are whole and nothing more comes
+ * Sends pieces of bytes as they are, and collects the answers until the server closes the connection.
+ * @param options.answers a number of answers. If so many are whole, and no byte follows, the exchange ends, too
  */
 export function exchange(
   port: number,
@@ -58,7 +58,7 @@ export function exchange(
           if (socket.destroyed) return;
           socket.write(piece);
           await pause(pauseMs);
-          await turn(); // what has come is read first: writing to a connection that was reset would lose it
+          await turn(); // reads first what has come: after a write to a connection that was reset, it would be lost
         }
       })();
     });
@@ -66,8 +66,8 @@ export function exchange(
 }
 
 /**
- * Answers one behind the other, each with a Content-Length; how many of them are whole; and what is left of one whose
- * head is not.
+ * Returns the answers in these bytes, each of which has a Content-Length. `whole` is the number of complete answers.
+ * `rest` is the beginning of a further answer whose header is not complete.
  */
 function parse(bytes: Buffer): { responses: Reply[]; whole: number; rest: string } {
   const responses: Reply[] = [];

@@ -6,13 +6,13 @@ import { type Credentials, makeEntityTag } from './traffic.js';
 import { until } from './until.js';
 
 const TARGETS = [...ALL_PATHS, `${PATHS.communicationCodes}?codeType=T1`];
-/** Several for each replica, so that many requests are under way at each switch. */
+/** The number of readers. There are several for each replica, so that many requests run at each flip. */
 const READERS = 8;
-/** More faults say no more. */
+/** The number of faults that are collected. Further faults would add nothing. */
 const MAX_FAULTS = 100;
-/** How many communication codes there are: few, so that there are many flips. */
+/** The number of communication codes. With few codes a flip is fast, so there are many flips. */
 const CODE_COUNT = 200;
-/** Two flips are the least that show both sets. */
+/** The smallest number of flips after which both sets have been served. */
 const LEAST_FLIPS = 2;
 
 const FLIPPED_COLUMNS = [
@@ -20,7 +20,7 @@ const FLIPPED_COLUMNS = [
   { table: 'communication_code', column: 'code' },
   { table: 'communication_code', column: 'description' },
 ];
-/** Turns every code of one set into that of the other, in one transaction. */
+/** SQL that turns every code of one set into the code of the other set, in one transaction. */
 const FLIP = FLIPPED_COLUMNS.map(
   ({ table, column }) =>
     `update ${table} set ${column} =
@@ -28,23 +28,23 @@ const FLIP = FLIPPED_COLUMNS.map(
 ).join('; ');
 
 type SetName = 'plain' | 'flipped';
-/** The answer of one target, for each set of codes. */
+/** The expected answers to one target: one for each set of codes. */
 type Answers = Readonly<Record<SetName, { readonly bytes: Buffer; readonly etag: string }>>;
 
 interface FlipReport {
   replies: number;
   flips: number;
-  /** Replies with codes of each set. */
+  /** The number of replies with codes of each set. */
   readonly seen: Record<SetName, number>;
-  /** In words; the first hundred. */
+  /** The first hundred faults, in words. */
   readonly faults: string[];
 }
 
 /**
- * A writer flips every code between two sets as fast as it can, while eight readers ask all replicas for all lists.
- * Every body has to be wholly the one or the other, the same on all replicas, with the entity tag that is made from it.
- * Both sets have to be seen twice before it ends.
- * @param options.wanted how many replies are read at least
+ * Flips every code between two sets as fast as a writer can, while eight readers ask all replicas for all lists. A body
+ * is a fault unless it is wholly of one set, the same on all replicas, and has the entity tag of its bytes. The run
+ * ends after both sets were seen twice.
+ * @param options.wanted the least number of replies
  */
 export async function flipCodes(
   database: TestDatabase,
@@ -89,7 +89,7 @@ export async function flipCodes(
   return report;
 }
 
-/** The entry at the index, which starts again behind the last one. */
+/** Returns the entry at an index. After the last entry the list begins again. */
 function at<Entry>(list: readonly Entry[], index: number): Entry {
   return list[index % list.length] as Entry;
 }
@@ -99,7 +99,7 @@ function makeRequests({ key, token }: Credentials): string[] {
   return TARGETS.map((path) => requestTo(path, headers));
 }
 
-/** What is answered to each target before and after a flip, once all replicas serve it. */
+/** Returns the answers to each target before and after a flip. Waits until all replicas serve the flip. */
 async function bothAnswers(
   database: TestDatabase,
   replicas: readonly ReachableService[],

@@ -1,6 +1,6 @@
-// What stands before the replicas, run by an ordinary user on a port of the loopback address: nginx with the file of
-// deploy/nginx, HAProxy and Caddy with the blocks of docs/balancers.md. Each file is adapted by replacing texts in it,
-// and a text that it no longer holds is not replaced: who changes one of the files changes the texts here.
+// Gateways in front of the replicas, run by an ordinary user on a port of the loopback address: nginx with the file of
+// deploy/nginx, and HAProxy and Caddy with the blocks of docs/balancers.md. Each configuration is adapted by replacing
+// texts in it. If you change such a text in its file, change it here, too: a text that is not found stays as it is.
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,17 +22,15 @@ export const isInstalled = (name: BalancerName): boolean => existsSync(PROGRAMS[
 const NGINX = '/usr/sbin/nginx';
 export const hasNginx = existsSync(NGINX);
 
-/** A gateway that runs. */
+/** A running gateway. */
 export interface Front {
   readonly url: string;
-  /** Its configuration and its logs, until it is stopped. */
+  /** The folder with the configuration and the logs. It is removed when the gateway is stopped. */
   readonly folder: string;
   stop(): Promise<void>;
 }
 
-/**
- * Makes the limits of time in a configuration longer: a replica on a slow machine would reach them, and count as dead.
- */
+/** Makes the time limits of a configuration longer: on a slow machine a replica would reach them, and seem dead. */
 export const withLongLimits = (configuration: string): string =>
   configuration
     .replaceAll(/((?:proxy_\w+|client_body)_timeout|dial_timeout|lb_try_duration) \w+/g, '$1 600s')
@@ -41,8 +39,9 @@ export const withLongLimits = (configuration: string): string =>
     .replace('health_interval 1s', 'health_interval 1s\n  health_timeout 600s');
 
 /**
- * HAProxy or Caddy with the block of docs/balancers.md. Its replica 10.0.0.1 is 127.0.0.1, and so on, with these ports.
- * @param change of the configuration
+ * Starts HAProxy or Caddy with its block of docs/balancers.md. The replica 10.0.0.1 of the page is 127.0.0.1, and so
+ * on.
+ * @param change changes the configuration
  */
 export async function startBalancer(
   name: BalancerName,
@@ -61,14 +60,14 @@ export async function startBalancer(
   return serve([...PROGRAMS[name], file], folder, port);
 }
 
-/** What nginx would keep in folders that an ordinary user may not write to. */
+/** The kinds of temporary files that nginx by default writes into folders that an ordinary user may not change. */
 const TEMPORARY = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
 
 /**
- * nginx with deploy/nginx/nginx.conf.
- * @param replicas with host and port
- * @param change of the configuration
- * @param certificate without it, plain HTTP is spoken
+ * Starts nginx with deploy/nginx/nginx.conf.
+ * @param replicas the host and the port of each replica
+ * @param change changes the configuration
+ * @param certificate the certificate for TLS. Without it nginx speaks plain HTTP
  */
 export async function startNginx(
   replicas: readonly string[],
@@ -96,7 +95,7 @@ export async function startNginx(
   return serve([NGINX, '-p', folder, '-c', file, '-g', 'daemon off;'], folder, port);
 }
 
-/** Makes an address one of the callers, who are not limited. */
+/** Adds an address to the known callers, whom nginx does not limit. */
 export const withCaller = (configuration: string, address: string): string =>
   configuration.replace('# 203.0.113.0/24 1;', `${address} 1;`);
 

@@ -5,7 +5,7 @@ import { toMessage } from '../../src/telemetry/error-message.ts';
 import { startMigratedPostgres } from './migrated-postgres.ts';
 import { TestRun } from './test-run.ts';
 
-/** One PostgreSQL for all test files, with a migrated database that each file gets a copy of. */
+/** Starts one PostgreSQL for all test files. Each file gets a copy of its migrated database. */
 export default async function globalSetup(): Promise<void> {
   try {
     await startRun();
@@ -26,7 +26,7 @@ async function startRun(): Promise<void> {
   process.env['TEST_POSTGRES_URL'] = (await startMigratedPostgres()).url;
 }
 
-/** Tests ask this machine only. Jest's workers inherit these variables; this process has already read the first. */
+/** Removes proxies for Jest's workers, because tests ask only this machine. This process has read its own already. */
 function avoidProxies(): void {
   delete process.env['NODE_USE_ENV_PROXY'];
   for (const host of ['127.0.0.1', 'localhost', '[::1]']) exemptFromProxy(host);

@@ -17,20 +17,20 @@ export async function signingKey(alg: string, kid: string): Promise<SigningKey> 
   return { kid, alg, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } };
 }
 
-/** One of each kind, as an issuer has them at its start. */
+/** Makes one key of each kind. An issuer begins with such keys. */
 export async function signingKeys(): Promise<SigningKey[]> {
   return [await signingKey('RS256', 'rsa-1'), await signingKey('ES256', 'ec-1'), await signingKey('EdDSA', 'ed-1')];
 }
 
-/** A header, or claims, as a token has them. */
+/** Encodes a header or claims as a part of a token. */
 export function encodePart(part: object): string {
   return Buffer.from(JSON.stringify(part)).toString('base64url');
 }
 
-/** More than the 1 MiB that is read of an answer, in a kilobyte. */
+/** A kilobyte that becomes more than 1 MiB when it is decompressed. The service reads at most 1 MiB of an answer. */
 const BOMB = gzipSync(`{"keys":[]}${' '.repeat(1024 ** 2)}`);
 
-/** How the key set is answered. */
+/** The ways in which the issuer answers a request for its key set. */
 const FAULTS = {
   down: (response: ServerResponse) => response.destroy(),
   slow: () => undefined,
@@ -49,17 +49,17 @@ const FAULTS = {
   redirect: (response: ServerResponse) => response.writeHead(302, { Location: '/elsewhere' }).end(),
 };
 /**
- * `held`: the key set is answered, as it is now, when the test calls `release`. `silent metadata`: the key set is
- * answered, and the metadata are not.
+ * `held`: the issuer answers when the test calls `release`, with the key set that it had when it was asked. `silent
+ * metadata`: it answers with its key set, but never with its metadata.
  */
 export type Fault = 'none' | 'held' | 'silent metadata' | keyof typeof FAULTS;
-/** With these a request waits until its client gives up, or the test releases it. */
+/** The faults with which a request waits until its client gives up, or until the test calls `release`. */
 const HOLDING_BACK: readonly Fault[] = ['slow', 'drip', 'held'];
 
 interface TokenParts {
-  /** Members of the header; undefined leaves one out. */
+  /** Members of the header that replace the usual ones. Undefined leaves a member out. */
   header?: Record<string, unknown>;
-  /** Claims; undefined leaves one out. */
+  /** Claims that replace the usual ones. Undefined leaves a claim out. */
   claims?: Record<string, unknown>;
   key?: SigningKey;
 }
@@ -72,9 +72,9 @@ export class Issuer {
   readonly hits = new Map<string, number>();
   fault: Fault = 'none';
   published: JWK[];
-  /** The key sets that its nodes give in turn, if they differ. */
+  /** The key sets of the issuer's nodes, which answer in turn. Empty if all nodes have the published key set. */
   nodes: JWK[][] = [];
-  /** Members of the metadata that differ. */
+  /** Members of the metadata that replace the usual ones. */
   metadata: Record<string, string> = {};
   private heldBackCount = 0;
   /** Answers that wait for `release`. */
@@ -92,10 +92,10 @@ export class Issuer {
     server.on('request', (request, response) => this.answer(request, response));
   }
 
-  /** @param keys where many issuers are started: a key for RSA takes a long time to make */
+  /** @param keys saves time if many issuers are started: it takes long to make a key for RSA */
   static async start(keys?: readonly SigningKey[]): Promise<Issuer> {
     const ownKeys = [...(keys ?? (await signingKeys()))];
-    const server = createServer({ keepAliveTimeout: 0 }); // a slow client would ask when its connection is closed
+    const server = createServer({ keepAliveTimeout: 0 }); // otherwise an idle connection of a slow client is closed
     return new Issuer(server, `http://127.0.0.1:${await listen(server)}`, ownKeys);
   }
 
@@ -103,15 +103,15 @@ export class Issuer {
     return { OAUTH_ISSUER: this.url, OAUTH_AUDIENCE: AUDIENCE };
   }
 
-  /** Fetches of the key set so far. */
+  /** The number of fetches of the key set so far. */
   get jwksHits(): number {
     return this.hits.get('/jwks') ?? 0;
   }
 
-  /** When the key set was asked for, in milliseconds of the monotonic clock. */
+  /** The times at which the key set was asked for, in milliseconds of the monotonic clock. */
   readonly keySetHitsMs: number[] = [];
 
-  /** Whether a request for the key set waits for an answer that does not come. */
+  /** True while a request for the key set waits for its answer. */
   get isHoldingBack(): boolean {
     return this.heldBackCount > 0;
   }
@@ -124,7 +124,7 @@ export class Issuer {
       sub: 'tester',
       client_id: 'tests',
       iat: now,
-      exp: now + 8 * 3600, // a slow machine takes long for the tests of a file
+      exp: now + 8 * 3600, // 8 hours, because a slow machine takes long for the tests of a file
       jti: Math.random().toString(36).slice(2),
     };
   }
@@ -134,19 +134,19 @@ export class Issuer {
     return new SignJWT({ ...this.claims, ...claims }).setProtectedHeader(members).sign(key.privateKey);
   }
 
-  /** The key that tokens are signed with unless a test says otherwise. */
+  /** The key that signs tokens, unless a test names another key. */
   get signer(): SigningKey {
     return this.keys[0] as SigningKey;
   }
 
-  /** The newest of its keys for this algorithm. */
+  /** Returns the newest key of this issuer for an algorithm. */
   findKey(alg: string): SigningKey {
     const key = this.keys.find((each) => each.alg === alg);
     if (!key) throw new Error(`the issuer has no key for ${alg}`);
     return key;
   }
 
-  /** Publishes a new key and signs with it from now on. */
+  /** Publishes a new key, which signs all tokens from now on. */
   async rotate(kid: string, { keepOld = true } = {}): Promise<SigningKey> {
     const key = await signingKey('ES256', kid);
     this.keys.unshift(key);
@@ -154,20 +154,20 @@ export class Issuer {
     return key;
   }
 
-  /** Publishes a key set at another address. The old one goes on to answer what it did, or 404. */
+  /** Publishes the key set at another address. The old address still answers with the old key set, or with 404. */
   move({ isOldLeft = true } = {}): void {
     this.hasMoved = true;
     this.left = isOldLeft ? this.published : undefined;
   }
 
-  /** Gives the answers that were held. */
+  /** Gives the answers that the fault `held` has kept back. */
   release(): void {
     for (const answer of this.held.splice(0)) answer();
   }
 
   async close(): Promise<void> {
     const closed = new Promise((resolve) => void this.server.close(resolve));
-    this.server.closeAllConnections(); // afterwards: a connection that arrived in between would never be closed
+    this.server.closeAllConnections(); // after `close`, or a connection between the two calls stays open
     await closed;
   }
 

@@ -9,32 +9,32 @@ const { [Symbol.hasInstance]: isInstance } = Function.prototype;
 acceptErrorsOfNode();
 
 interface LocalRun {
-  /** Its name, such as `migrate`. */
+  /** The name of the program, such as `migrate`. */
   readonly program: string;
   readonly words: readonly string[];
   readonly environment: Record<string, string>;
-  /** A copy of the project; the project itself if it is left out. */
+  /** The folder of a copy of the project. By default the project itself is used. */
   readonly folder?: string | undefined;
-  /** What it reads from its standard input, which ends with it. */
+  /** The text on standard input. After this text the input ends. */
   readonly input?: string | undefined;
-  /** Input and output are those of somebody at a terminal. */
+  /** True if standard input and output seem to be a terminal. */
   readonly isTerminal?: boolean;
 }
 
-/** Each run imports the program under another address, so that it is executed again. What it imports is loaded once. */
+/** The number of runs. A run has it in the address of the import, because Node.js executes each address only once. */
 let runs = 0;
 let isRunning = false;
 
-/** @throws Error where a variable is read by Node.js or OpenTelemetry, once for the process */
+/** @throws Error if Node.js or OpenTelemetry reads a variable of these: they read it only once in a process */
 export function assertLocal(environment: Record<string, string>): void {
   const names = Object.keys(environment).filter((name) => /^(NODE|OTEL)_/.test(name));
   if (names.length > 0) throw new Error(`${names.join()} needs a process of its own`);
 }
 
 /**
- * Runs a program of ours to its end in the process of the test, which takes a tenth of the time of a process of its
- * own. While it runs, `process` has the arguments, the environment and the output of the program. So there can be one
- * at a time; two at once, signals and `process.exit` are tested with `begin`.
+ * Runs a program of ours to its end in the process of the test. This takes a tenth of the time of a process of its own.
+ * During the run, `process` has the arguments, the environment and the output of the program. So only one program can
+ * run at a time. Use `begin` to test two programs at the same time, signals, and `process.exit`.
  */
 export async function runLocally(run: LocalRun): Promise<Outcome> {
   assertLocal(run.environment);
@@ -67,7 +67,7 @@ export async function runLocally(run: LocalRun): Promise<Outcome> {
   }
 }
 
-/** Runs a line such as `keys list`, whose words hold no spaces, in the process of the test. */
+/** Runs a line such as `keys list` in the process of the test. Its words must not contain spaces. */
 export function runLine(line: string, environment: Record<string, string>): Promise<Outcome> {
   const [program = '', ...words] = line.split(' ');
   return runLocally({ program, words, environment });
@@ -94,9 +94,8 @@ function hasInstance(this: typeof Error, value: unknown): boolean {
 }
 
 /**
- * Within Jest, errors that Node.js itself makes (of TLS, of parseArgs, …) are no instances of the Error that modules
- * see. For what is run in the process of the test they are, as they are everywhere else. Classes that extend Error
- * inherit it.
+ * Makes errors of Node.js itself, such as those of TLS, instances of the modules' `Error`. Jest gives modules an
+ * `Error` of their own, so `instanceof Error` would be false for them. Classes that extend `Error` inherit this.
  */
 function acceptErrorsOfNode(): void {
   Object.defineProperty(Error, Symbol.hasInstance, { value: hasInstance, configurable: true });

@@ -8,8 +8,8 @@ import { ReachableService, ServiceLog } from './reachable-service.js';
 const DEFAULTS = { HOST: '127.0.0.1', PORT: '0', MANAGEMENT_PORT: '0' };
 
 /**
- * The service in the process of the test, which starts in a tenth of a second. What belongs to a process (signals,
- * standard output, memory, variables that Node.js or OpenTelemetry read) is tested with RunningService.
+ * The service in the process of the test. It starts in a tenth of a second. Use RunningService to test what belongs to
+ * a process: signals, standard output, memory, and variables that Node.js or OpenTelemetry read.
  */
 export class LocalService extends ReachableService {
   private ending: Promise<void> | undefined;
@@ -21,7 +21,7 @@ export class LocalService extends ReachableService {
     super(log);
   }
 
-  /** Starts it on free ports of the loopback address. It need not be ready. */
+  /** Starts the service on free ports of the loopback address. Does not wait until it is ready. */
   static async start(environment: Record<string, string>): Promise<LocalService> {
     assertLocal(environment);
     const log = new ServiceLog();
@@ -37,7 +37,7 @@ export class LocalService extends ReachableService {
     return this.service.managementUrl;
   }
 
-  /** Ends it in order, as SIGTERM does: it answers on for DRAIN_SECONDS. */
+  /** Stops the service as SIGTERM does: it still answers requests for DRAIN_SECONDS. */
   async end(): Promise<void> {
     this.ending ??= this.service.stop('SIGTERM');
     await this.ending;
@@ -49,7 +49,7 @@ export class LocalService extends ReachableService {
   }
 }
 
-/** Keeps the lines that the service would write to standard output, which is that of the test runner. */
+/** Keeps the lines of the log, because standard output belongs to the test runner. */
 class LogCollector extends EventEmitter implements LogOutput {
   constructor(private readonly log: ServiceLog) {
     super();

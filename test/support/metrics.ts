@@ -2,7 +2,7 @@ import { createApplication } from '../../src/bootstrap/create-application.js';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
 import { Metrics } from '../../src/telemetry/metrics.js';
 
-/** The metrics of the service with their labels. Nothing is started. */
+/** Returns the metrics of the service with their labels, without starting a service. */
 export async function listMetrics(): Promise<{ name: string; labelNames: string[] }[]> {
   const issuer = { OAUTH_ISSUER: 'https://issuer.example', OAUTH_AUDIENCE: 'orders' };
   const environment = { ...issuer, DATABASE_URL: 'postgres://127.0.0.1', LOG_LEVEL: 'silent' };

@@ -2,7 +2,9 @@ import { PASSWORD, createDatabase } from './database.ts';
 import { type PostgresServer, startPostgres } from './postgres-server.ts';
 import { run, readText } from './program.ts';
 
-/** A PostgreSQL server with the roles of production, and a migrated database that createDatabase copies. */
+/**
+ * Starts a PostgreSQL server with the roles of production, and with the migrated database that createDatabase copies.
+ */
 export async function startMigratedPostgres(): Promise<PostgresServer> {
   const server = await startPostgres();
   const template = await createDatabase({

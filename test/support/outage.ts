@@ -6,8 +6,8 @@ import { Traffic, type TrafficOptions } from './traffic.js';
 import { PATHS } from './paths.js';
 
 /**
- * Has the replicas answer mixed traffic while `fault` takes the database away and gives it back. `fresh` is how long a
- * change then takes, in milliseconds.
+ * Sends mixed traffic to the replicas while `fault` takes the database away and gives it back. `fresh` is the time in
+ * milliseconds until a change after the outage is served.
  */
 export async function outlive(
   { replicas, credentials, database, headers }: World,
@@ -28,7 +28,7 @@ export async function outlive(
     }
   };
   const probes = Promise.all(replicas.map(probe));
-  probes.catch(() => undefined); // it fails where it is waited for
+  probes.catch(() => undefined); // the failure is thrown below, at the `await`
   try {
     await fault();
     const value = `Outage ${Date.now()}`;
@@ -41,7 +41,7 @@ export async function outlive(
       return bodies.every((body) => body.includes(value));
     });
     const fresh = performance.now() - committedAt;
-    await until(async () => traffic.asked > 20); // the fault may have been short
+    await until(async () => traffic.asked > 20); // a few requests at least, also if the fault was short
     over.abort();
     await probes;
     return { fresh, readiness, traffic: await traffic.stop() };

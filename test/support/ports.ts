@@ -1,21 +1,22 @@
-// Ports of the loopback address. A server of the test takes any; a program that is told its port beforehand, or that
-// starts again on the same one, needs a free one.
+// Ports of the loopback address. A server in the test's process listens on port 0, which means any free port. A program
+// that needs to know its port before it starts, or that starts again on the same port, uses `freePort`.
 import { once } from 'node:events';
 import { type AddressInfo, type Server, createServer } from 'node:net';
 
-/** Has a server listen on any port, and gives the port. */
+/** Makes a server listen on any free port, and returns this port. */
 export async function listen(server: Server): Promise<number> {
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return (server.address() as AddressInfo).port;
 }
 
 /**
- * Where the search for the next free port begins: below the ports that the system gives to outgoing connections (from
- * 32,768 on), one of which would take the port before the program does, and apart for each process.
+ * The port at which the search for the next free port begins. It is below 32,768, where the ports of outgoing
+ * connections begin: such a connection could take the port before the program does. Each process begins at another
+ * port.
  */
 let candidate = 10_000 + ((process.pid * 101) % 20_000);
 
-/** A port that nobody listens on. */
+/** Returns a port on which nobody listens. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = candidate++;
@@ -23,7 +24,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Whether nobody listens on a port. */
+/** Returns whether nobody listens on a port. */
 export const isFree = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const probe = createServer().once('error', () => resolve(false));

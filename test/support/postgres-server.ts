@@ -8,31 +8,31 @@ import { PASSWORD, queryAt } from './database.ts';
 import { freePort, isFree } from './ports.ts';
 import { sayIfLate } from './waiting.ts';
 
-/** A real PostgreSQL server of its own, in a folder that goes with it. */
+/** A real PostgreSQL server with a folder of its own, which is removed together with it. */
 export interface PostgresServer {
   readonly url: string;
-  /** The folder of its data. */
+  /** The folder with the data. */
   readonly data: string;
-  /** Orderly, with its sessions ended at once. */
+  /** Stops the server in order. Its sessions are ended immediately. */
   readonly stop: () => Promise<void>;
   readonly start: () => Promise<void>;
-  /** Ends all its processes without a word, as a power failure does. */
+  /** Kills all processes of the server, as a power failure does. */
   readonly kill: () => Promise<void>;
-  /** SIGSTOP to all its processes: connections stay open and say nothing. */
+  /** Sends SIGSTOP to all processes of the server: connections stay open, but nobody answers. */
   readonly pause: () => Promise<void>;
   readonly resume: () => void;
-  /** Ends it for good. */
+  /** Stops the server, and removes its folder. */
   readonly remove: () => Promise<void>;
 }
 
-/** @param fillData makes the data that the server starts with; an empty cluster, if it is left out */
+/** @param fillData makes the data with which the server starts. The default is an empty cluster */
 export async function startPostgres(fillData?: (data: string) => Promise<void>): Promise<PostgresServer> {
   // `npm run test:postgres` names the package of another version
   const programs = await findPrograms(process.env['TEST_POSTGRES']);
   const folder = await mkdtemp(join(tmpdir(), 'order-lookup-'));
   const server = new Server(programs, folder);
   const port = await freePort();
-  // Sessions for the services, pools and tests of all workers; what is written need not survive the machine
+  // 300 sessions are enough for all workers. Without fsync writes are faster, and no test needs them after a power cut
   const start = () => server.start(port, { fsync: 'off', max_connections: 300 });
   const url = `postgres://postgres:${PASSWORD}@127.0.0.1:${port}/postgres`;
   if (fillData) await fillData(server.data);
@@ -50,7 +50,7 @@ export async function startPostgres(fillData?: (data: string) => Promise<void>):
     kill: async () => {
       const postmaster = server.lockFile?.processId;
       if (postmaster === undefined) return;
-      // The postmaster first: it would start anew what ends
+      // The postmaster first: it would replace the processes that end
       for (const pid of [postmaster, ...(await listSessions(url))]) signal(pid, 'SIGKILL');
       await sayIfLate(`the port ${port}, which a killed PostgreSQL used`, async () => {
         while (!(await isFree(port))) await pause(10);
@@ -72,7 +72,7 @@ export async function startPostgres(fillData?: (data: string) => Promise<void>):
   };
 }
 
-/** The processes of the server's sessions and its own workers. */
+/** Returns the ids of the processes of sessions, and of the server's own workers. */
 async function listSessions(url: string): Promise<number[]> {
   const others = 'select pid from pg_stat_activity where pid <> pg_backend_pid()';
   return (await queryAt(url, others)).map(({ pid }) => Number(pid));
@@ -82,6 +82,6 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // a session that ended in the meantime
+    // the session has ended meanwhile
   }
 }

@@ -1,9 +1,9 @@
-/** Environment of a process that runs this program before its own. */
+/** Returns the variables with which a process runs this program before its own. */
 export const preload = (program: string): { NODE_OPTIONS: string } => ({
   NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(program)}`,
 });
 
-/** Environment of a process whose wall clock is that many milliseconds ahead of the machine's. */
+/** Returns the variables with which the wall clock of a process is this many milliseconds ahead of the machine's. */
 export const skewedClock = (milliseconds: number): Record<string, string> =>
   preload(`
   const Real = Date;

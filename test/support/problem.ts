@@ -16,7 +16,7 @@ export interface ProblemBody {
   }[];
 }
 
-/** Asserts that a reply is the problem document of the interface document, whole, and gives it. */
+/** Asserts that a reply is a problem document with all members of the interface document. Returns the document. */
 export function expectProblem({ status, headers, text }: Reply, slug: ProblemSlug): ProblemBody {
   const { status: expectedStatus, title } = problemTypes[slug];
   expect({ status, type: headers.get('content-type') }).toEqual({

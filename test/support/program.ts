@@ -6,10 +6,10 @@ import { sayIfLate } from './waiting.ts';
 /** The folder of the project. */
 export const PROJECT = process.cwd();
 
-/** Of a file of the project. */
+/** Reads a file of the project. */
 export const readText = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
 
-/** What a program of ours may see of the environment of the tests. By the folder it is found where a run is cut. */
+/** Returns the variables of a program of ours: few of the test's, and its own. A killed run is found by its TMPDIR. */
 export function cleanEnvironment(environment: Record<string, string>): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR } = process.env;
   return { PATH, HOME, TMPDIR, ...environment };
@@ -21,10 +21,10 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** A program that runs. */
+/** A running program. */
 export interface Running {
   readonly child: ChildProcess;
-  /** What it has printed so far. */
+  /** The output of the program so far. */
   readonly output: { stdout: string; stderr: string };
   readonly ended: Promise<Outcome>;
 }

@@ -1,4 +1,4 @@
-// Copies of the project, which a test may change: the programs with their migrations, or as much as `npm start` needs.
+// Copies of the project, which a test may change: only the programs and the migrations, or all that `npm start` needs.
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,14 +22,14 @@ export function editFile(path: string, found: RegExp, replacement: string): void
 /** A copy of the program with migrations of its own, so that a test can add some. */
 export class ProgramCopy {
   readonly migrations: string;
-  /** What the commands see of the environment. */
+  /** The variables of the commands. */
   environment: Record<string, string> = {};
 
   constructor(readonly folder = copyParts('dist', 'package.json', 'migrations')) {
     this.migrations = join(folder, 'migrations');
   }
 
-  /** Only the migrations of the project. */
+  /** Restores the migrations of the project, and removes all others. */
   reset(): void {
     rmSync(this.migrations, { recursive: true, force: true });
     cpSync(join(PROJECT, 'migrations'), this.migrations, { recursive: true });
@@ -43,7 +43,7 @@ export class ProgramCopy {
     this.write(name, `-- Up Migration\n${up}\n-- Down Migration\n${down}\n`);
   }
 
-  /** Runs a program in the process of the test; `start` gives it one of its own. */
+  /** Runs a program in the process of the test. `start` runs it in a process of its own. */
   run(program: string, ...words: string[]): Promise<Outcome> {
     const { environment, folder } = this;
     return runLocally({ program, words, environment, folder });
@@ -59,8 +59,8 @@ export class ProgramCopy {
 }
 
 /**
- * A copy of the program and a database until the last test of a file has ended. After each test its migrations are
- * those of the project again, and its environment is what it was.
+ * Makes a copy of the programs and a database, until the last test of a file has ended. After each test, the files of
+ * the migrations and the variables are reset. The content of the database is not.
  * @param urlOf the address of the database that the commands use
  */
 export async function testCopy(urlOf = (database: TestDatabase): string => database.url) {
@@ -78,14 +78,14 @@ export async function testCopy(urlOf = (database: TestDatabase): string => datab
   return { copy, database };
 }
 
-/** A clone of the project in which `npm start` is tried. */
+/** A clone of the project in which a test runs `npm start`. */
 export interface Clone {
   readonly folder: string;
-  /** Where its demo keeps PostgreSQL. */
+  /** The folder in which the demo keeps its PostgreSQL. */
   readonly databaseFolder: string;
 }
 
-/** A clone that is there until the last test of a file has ended. */
+/** Makes a clone, which is removed after the last test of a file. */
 export function testClone(): Clone {
   const folder = copyProject();
   const databaseFolder = findDatabaseFolder(folder);
@@ -95,13 +95,13 @@ export function testClone(): Clone {
   return { folder, databaseFolder };
 }
 
-/** A copy of the project. */
+/** Makes a copy of the project. Returns its folder. */
 export function copyProject(): string {
   const folders = ['src', 'dist', 'migrations', 'scripts', 'deploy'];
   return copyParts(...folders, 'Dockerfile', 'nest-cli.json', 'package.json', 'package-lock.json');
 }
 
-/** A folder with copies of these parts of the project, dist/ among them, and nothing to install. */
+/** Copies these parts of the project, with dist/ and a link to node_modules/, so that nothing has to be installed. */
 function copyParts(...names: string[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'copy-'));
   for (const name of names) cpSync(join(PROJECT, name), join(folder, name), { recursive: true });

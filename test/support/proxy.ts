@@ -1,16 +1,16 @@
 import { type Socket, connect, createServer } from 'node:net';
 import { listen } from './ports.js';
 
-/** How a message of PostgreSQL's protocol begins that is a query without parameters. No message of the server does. */
+/** The first byte of a query without parameters in PostgreSQL's protocol. No message of the server begins with it. */
 const QUERY = 'Q'.charCodeAt(0);
 
 /**
- * A TCP proxy before a server, which passes bytes on, refuses connections, swallows everything without an event, or
- * swallows queries but no logins, as a pooler that is paused does.
+ * A TCP proxy in front of a server. It passes bytes on, refuses connections, or drops all bytes without closing the
+ * connection. It can also drop only queries, and no logins, as a paused pooler does.
  */
 export class Proxy {
   mode: 'pass' | 'refuse' | 'swallow' | 'swallow-queries' = 'pass';
-  /** The connection string by way of the proxy. */
+  /** The connection string with the address of the proxy. */
   url: string;
   private readonly sockets = new Set<Socket>();
   private readonly server;
@@ -34,7 +34,7 @@ export class Proxy {
     return proxy;
   }
 
-  /** Ends the connections that are open, as a server that dies does. */
+  /** Cuts all open connections, as a server does when it is killed. */
   cut(): void {
     for (const socket of this.sockets) socket.destroy();
   }

@@ -1,14 +1,14 @@
 import { until } from './until.js';
 import { sayIfLate } from './waiting.js';
 
-/** The port for operators closes an idle connection after seconds: a slow client would send its request just then. */
+/** A new connection for each request: the management port closes idle ones, just when a slow client sends a request. */
 const ONCE = { headers: { Connection: 'close' } };
 
 /** A service as its callers and operators see it, wherever it runs. */
 export abstract class ReachableService {
   abstract get url(): string;
   abstract get managementUrl(): string;
-  /** Ends it as soon as can be: its orderly end is a test of its own. */
+  /** Ends the service as fast as possible. Other tests show that it ends in order. */
   abstract kill(): Promise<void>;
 
   protected constructor(protected readonly log = new ServiceLog()) {}
@@ -17,7 +17,7 @@ export abstract class ReachableService {
     return Number(new URL(this.url).port);
   }
 
-  /** The log so far. */
+  /** The lines of the log so far. */
   get lines(): readonly LogLine[] {
     return this.log.lines;
   }
@@ -27,7 +27,7 @@ export abstract class ReachableService {
     return this.log.waitFor(fits);
   }
 
-  /** All that it has printed. */
+  /** The whole output of the service so far. */
   get output(): string {
     return this.lines.map((line) => JSON.stringify(line)).join('\n');
   }
@@ -42,7 +42,7 @@ export abstract class ReachableService {
     await until(async () => (await this.readiness()).status === 200);
   }
 
-  /** @param name of a metric, for the sum of its series, or of one series with its labels */
+  /** @param name the name of a metric, for the sum of its series; or one series with its labels */
   async metric(name: string): Promise<number> {
     const response = await fetch(`${this.managementUrl}/metrics`, ONCE);
     const lines = (await response.text()).split('\n');
@@ -54,19 +54,19 @@ export abstract class ReachableService {
 
 interface LogLine {
   readonly level: string;
-  /** ISO 8601, in UTC. */
+  /** The time in ISO 8601, in UTC. */
   readonly time: string;
   readonly msg: string;
   readonly [field: string]: unknown;
 }
 
-/** The log of a service so far, and to come. */
+/** The log of a service. A test can look at its lines, or wait for one. */
 export class ServiceLog {
   private readonly known: LogLine[] = [];
   private readonly unparsed: string[] = [];
   private readonly watchers = new Set<() => void>();
 
-  /** Lines of JSON. They are read when somebody looks, since there may be very many. */
+  /** Adds lines of JSON. They are parsed when somebody looks at them, because there may be very many. */
   add(texts: readonly string[]): void {
     this.unparsed.push(...texts);
     for (const look of this.watchers) look();

@@ -6,12 +6,10 @@ export interface RawReply {
   readonly body: Buffer;
 }
 
-/** Of a header section with Content-Length; 0 of one without. */
+/** Returns the Content-Length of a header section, or 0 if it has none. */
 export const contentLengthOf = (head: string): number => Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
 
-/**
- * One keep-alive connection that asks and reads with as little work as can be: for tests that need very many replies.
- */
+/** One kept connection that asks and reads with little CPU time, for tests that need very many replies. */
 export class Reader {
   private constructor(private readonly socket: Socket) {}
 
@@ -19,11 +17,11 @@ export class Reader {
     const { port, hostname } = new URL(url);
     const socket = connect(Number(port), hostname).setNoDelay(true);
     await new Promise((resolve, reject) => void socket.once('connect', resolve).once('error', reject));
-    socket.on('error', () => undefined); // it closes then, which fails the request
+    socket.on('error', () => undefined); // the connection then closes, and the request fails
     return new Reader(socket);
   }
 
-  /** @param request the whole request, of a method whose answers have Content-Length and a body */
+  /** @param request the whole request. Its method must be one whose answers have a body and Content-Length */
   ask(request: string | Buffer): Promise<RawReply> {
     const { socket } = this;
     return new Promise((resolve, reject) => {
@@ -61,7 +59,7 @@ export class Reader {
   }
 }
 
-/** A whole request without a body. */
+/** Returns a whole request without a body. */
 export const requestTo = (path: string, headers: Record<string, string>, method = 'GET'): string =>
   `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${Object.entries(headers)
     .map(([name, value]) => `${name}: ${value}\r\n`)

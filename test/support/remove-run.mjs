@@ -1,7 +1,6 @@
-// remove-run.mjs FOLDER: waits for the end of a test run, however that ends, ends the processes whose command line or
-// environment names the folder of the run, and removes the folder: PostgreSQL, and Jest's workers, which would wait for
-// it, with the services that they started. The run has the other end of the standard input, which the system closes
-// with its process.
+// remove-run.mjs FOLDER waits until a test run has ended or was killed: then the system closes the standard input,
+// whose other end the run has. It ends PostgreSQL, Jest's workers and the services that they started, and removes the
+// folder of the run. It finds these processes by the folder's name in their command line or environment.
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, rmSync } from 'node:fs';
@@ -16,7 +15,7 @@ const END_LIMIT_MS = 10_000;
 const [, , folder] = process.argv;
 
 function findProcesses(folders) {
-  // The environment stands behind the command
+  // ps prints the environment after the command
   const { stdout } = spawnSync('ps', ['axeww', '-o', 'pid=,args='], { encoding: 'utf8', maxBuffer: 2 ** 26 });
   return stdout
     .split('\n')
@@ -29,13 +28,13 @@ function send(id, signal) {
   try {
     process.kill(id, signal);
   } catch {
-    // it has ended by itself
+    // the process has ended by itself
   }
 }
 
 await once(process.stdin.resume(), 'end');
 const copies = readdirSync(folder).map((name) => join(folder, name));
-const folders = [folder, ...copies.map((copy) => findDatabaseFolder(copy))]; // root's databases stand elsewhere
+const folders = [folder, ...copies.map((copy) => findDatabaseFolder(copy))]; // root's databases are in other folders
 for (const { id, isPostgres } of findProcesses(folders)) {
   send(id, isPostgres ? 'SIGQUIT' : 'SIGTERM');
   send(id, 'SIGCONT');

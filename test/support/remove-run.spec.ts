@@ -8,7 +8,7 @@ import { PostgresServer } from '../../src/demo/postgres-server.js';
 import { freePort, isFree } from './ports.js';
 import { until } from './until.js';
 
-/** Holds the pipe as Jest does. */
+/** A program that keeps the pipe to the remover open, as Jest does. */
 const RUNNER = `
   const { spawn } = require('node:child_process');
   const words = ['test/support/remove-run.mjs', process.env.FOLDER];

@@ -1,4 +1,4 @@
-/** Gives a function that puts the former properties back. */
+/** Replaces properties. Returns a function that restores the former ones. */
 export function replaceProperties(target: object, values: Record<string, unknown>): () => void {
   const former = Object.keys(values).map((name) => ({
     name,

@@ -4,13 +4,13 @@ import { PROJECT, cleanEnvironment } from './program.js';
 import { ReachableService } from './reachable-service.js';
 
 export interface ProcessOptions {
-  /** How many files it may open; 0 for as many as the test. */
+  /** The number of files that the service may open. With 0 it has the limit of the test's process. */
   readonly descriptors?: number;
   /** The program: a path in the project, or an absolute one. */
   readonly file?: string;
 }
 
-/** The real program in a process of its own. */
+/** The service in a process of its own. */
 export class RunningService extends ReachableService {
   private errors = '';
 
@@ -27,7 +27,7 @@ export class RunningService extends ReachableService {
     });
   }
 
-  /** Starts it on free ports of the loopback address, and waits until it listens. */
+  /** Starts the service on free ports of the loopback address, and waits until it listens. */
   static async start(
     environment: Record<string, string>,
     { descriptors = 0, file = 'dist/main.js' }: ProcessOptions = {},
@@ -49,7 +49,7 @@ export class RunningService extends ReachableService {
     await this.waitForLog(({ msg }) => msg === 'listening');
   }
 
-  /** Never resolves where the start succeeds. */
+  /** Throws if the process ends. If the start succeeds, it never resolves. */
   private async failedStart(): Promise<never> {
     const [status] = (await once(this.child, 'exit')) as [number | null];
     const isListening = this.lines.some(({ msg }) => msg === 'listening');
@@ -57,7 +57,7 @@ export class RunningService extends ReachableService {
     throw new Error(`the service ended with status ${status}: ${this.output}`);
   }
 
-  /** From now on its log is read and thrown away, at no cost: for runs that log very much. */
+  /** Drops all further lines of the log, for runs whose log is so long that keeping it would cost much. */
   ignoreLog(): void {
     this.child.stdout?.removeAllListeners('data').resume();
   }

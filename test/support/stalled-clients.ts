@@ -4,15 +4,15 @@ import { type Socket, connect } from 'node:net';
 interface OpenOptions {
   readonly count: number;
   readonly port: number;
-  /** What each of them sends at once. */
+  /** The bytes that each client sends when it has connected. */
   readonly bytes: string;
 }
 
-/** Clients that send, and read nothing until `readToEnd`. */
+/** Clients that send bytes, and read nothing until `readToEnd`. */
 export class StalledClients {
   private readonly sockets: Socket[] = [];
 
-  /** Resolves when all are connected and have sent. */
+  /** Resolves when all clients have connected and sent their bytes. */
   open({ count, port, bytes }: OpenOptions): Promise<Socket[]> {
     const opening = Array.from({ length: count }, async () => {
       const socket = connect(port, '127.0.0.1').on('error', () => undefined);
@@ -24,7 +24,7 @@ export class StalledClients {
     return Promise.all(opening);
   }
 
-  /** Reads what comes until the server has closed the connection, however it did. */
+  /** Reads until the server has closed or reset the connection. */
   async readToEnd(client: Socket): Promise<void> {
     client.resume();
     if (!client.destroyed) await new Promise((resolve) => void client.once('close', resolve));

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from '@jest/globals';
 
-/** A folder that is there until the last test of a file has ended. */
+/** Makes a folder, which is removed after the last test of a file. */
 export function testFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'order-lookup-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));

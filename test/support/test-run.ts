@@ -1,4 +1,4 @@
-// The folder of a test run, in which every PostgreSQL and every other folder of the tests stands.
+// The folder of a test run. It contains all data of PostgreSQL and all other folders of the tests.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readdirSync, statSync } from 'node:fs';
@@ -7,11 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isRoot } from '../../src/demo/postgres-programs.ts';
 
-/** With the process of the run. */
+/** The name of such a folder. It contains the process id of the run. */
 const NAME = /^order-lookup-run-(?<processId>\d+)-/;
 const REMOVE_RUN = join('test', 'support', 'remove-run.mjs');
 
-/** The folder of one run of Jest. Another process removes it when the run ends, also where that is killed. */
+/** The folder of one run of Jest. Another process removes it when the run has ended, also if the run was killed. */
 export class TestRun {
   private constructor(
     readonly folder: string,
@@ -19,13 +19,13 @@ export class TestRun {
   ) {}
 
   static start(): TestRun {
-    // Root's server runs as another user, and TMPDIR may be closed to that
+    // Root's server runs as another user, who may have no access to TMPDIR
     const parent = isRoot ? '/tmp' : tmpdir();
     removeCutRuns(parent);
     const folder = mkdtempSync(join(parent, `order-lookup-run-${process.pid}-`));
     if (isRoot) chmodSync(folder, 0o755);
-    // Apart, so that Ctrl-C does not reach it. It waits for the end of its standard input, which the system closes with
-    // this process
+    // In a process group of its own, so that Ctrl-C does not end it. It waits for the end of its standard input, which
+    // the system closes when this process has ended
     const remover = spawn(process.execPath, [REMOVE_RUN, folder], {
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],
@@ -44,8 +44,8 @@ export class TestRun {
 }
 
 /**
- * Of runs that were killed together with the process that would have removed their folder. No folder of temporary files
- * may be shared by containers: each has process ids of its own, so a run in another one would seem to have ended.
+ * Removes the folders of runs that were killed together with the process that would have removed their folder. Two
+ * containers must not share /tmp: process ids of one do not exist in the other, so its runs would seem to have ended.
  */
 function removeCutRuns(parent: string): void {
   for (const name of readdirSync(parent)) {

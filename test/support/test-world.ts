@@ -5,7 +5,7 @@ import { World, type WorldOptions, startProcess } from './world.js';
 
 type Options = Omit<WorldOptions<RunningService>, 'launch'>;
 
-/** Open from before the first to after the last test of a file or a `describe`. */
+/** Opens a world before the first test of a file or a `describe`, and closes it after the last one. */
 export function useWorld<Service extends ReachableService>(options: WorldOptions<Service>): World<Service> {
   const world = new World(options);
   beforeAll(() => world.open());
@@ -13,7 +13,7 @@ export function useWorld<Service extends ReachableService>(options: WorldOptions
   return world;
 }
 
-/** A world whose replicas are processes: for tests of signals, the log, memory, or the variables of Node.js. */
+/** Makes a world whose replicas are processes, for tests of signals, the log, memory, or variables of Node.js. */
 export function processWorld(options: Options = {}): World {
   return useWorld({ ...options, launch: startProcess });
 }

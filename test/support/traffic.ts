@@ -2,18 +2,20 @@ import { createHash } from 'node:crypto';
 import { toMessage } from '../../src/telemetry/error-message.js';
 import { ALL_PATHS, PATHS } from './paths.js';
 
-/** A request of the mix, and what makes its answer the right one. */
+/** A request of the mix, and the expected answer. */
 interface Call {
   readonly path: string;
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly status: number;
-  /** Problem type that has to come back. */
+  /** The problem type of the expected answer. */
   readonly problem?: string;
 }
 
 const INVALID = { status: 401, problem: 'invalid-credentials' };
-/** Every kind of answer that callers are used to, whatever codes there are: a filter that finds nothing is 200, too. */
+/**
+ * Requests for all usual kinds of answers. They do not depend on the codes: a filter that finds nothing gets 200, too.
+ */
 const MIX: readonly Call[] = [
   ...ALL_PATHS.map((path) => ({ path, status: 200 })),
   { path: `${PATHS.communicationCodes}?codeType=SAMPLE-STATUS&code=S1`, status: 200 },
@@ -24,14 +26,14 @@ const MIX: readonly Call[] = [
   { path: `${PATHS.communicationCodes}?codetype=x`, status: 400, problem: 'invalid-query' },
   { path: '/nothing', status: 404, problem: 'not-found' },
 ];
-/** What `npm run faults` judges by. */
+/** The limit by which `npm run faults` judges. */
 export const WITHIN_A_SECOND = { limitMs: 1_000 };
 /** A request of a long run is given up after this time. */
 const GIVE_UP_MS = 60_000;
 const TICK_MS = 10;
-/** Those that are told. */
+/** The number of failures that are reported. */
 const MAX_FAILURES = 100;
-/** How many requests without a limit may be under way. More of them would make a slow machine slower. */
+/** The number of requests without a time limit that may run at the same time. More would make a slow machine slower. */
 const MOST_UNDER_WAY = 100;
 
 export interface Credentials {
@@ -41,23 +43,23 @@ export interface Credentials {
 
 export interface TrafficReport {
   readonly asked: number;
-  /** What was wrong, in words; a hundred at most, those that were only late last. */
+  /** At most a hundred failures, in words. Answers that were only late come last. */
   readonly failures: readonly string[];
   readonly failed: number;
-  /** Of those: the right answer, behind the limit. */
+  /** The number of failures whose answer was right, but came after the limit. */
   readonly late: number;
-  /** Milliseconds from the sending of a request to the end of its answer. */
+  /** The time from the sending of a request to the end of its answer, in milliseconds. */
   readonly p99: number;
   readonly largest: number;
 }
 
 export interface TrafficOptions {
   readonly perSecond?: number;
-  /** An answer that comes later has failed, for long runs: `npm test` has no limit, since a machine may be slow. */
+  /** The time after which an answer is a failure, for long runs. `npm test` has no limit: the machine may be slow. */
   readonly limitMs?: number;
 }
 
-/** Mixed requests at a steady rate. Whatever is not the right answer, within the limit if there is one, has failed. */
+/** Mixed requests at a steady rate. A wrong answer is a failure, and so is an answer after the limit. */
 export class Traffic {
   private readonly underWay = new Set<Promise<void>>();
   private readonly latencies: number[] = [];
@@ -69,15 +71,15 @@ export class Traffic {
   failed = 0;
   private late = 0;
 
-  /** @param target the address that the next request goes to */
+  /** @param target returns the address for the next request */
   constructor(
     private readonly target: () => string,
     private readonly credentials: Credentials,
     { perSecond = 200, limitMs = Infinity }: TrafficOptions = {},
   ) {
     this.limitMs = limitMs;
-    // More are under way only if some are late. Without a bound a slow machine sends ever more, and never reads an
-    // answer
+    // More requests run at the same time only if answers are late. Without this bound a slow machine would send more
+    // and more, and never read an answer
     const most = limitMs === Infinity ? MOST_UNDER_WAY : (perSecond * limitMs) / 1000;
     this.timer = setInterval(() => {
       const due = ((performance.now() - this.startedAt) / 1000) * perSecond;
@@ -94,7 +96,7 @@ export class Traffic {
     await Promise.all(this.underWay);
   }
 
-  /** Waits for the answers that are still to come. */
+  /** Sends no more requests, and waits for the missing answers. */
   async stop(): Promise<TrafficReport> {
     clearInterval(this.timer);
     await this.answered();
@@ -143,7 +145,7 @@ export class Traffic {
   }
 }
 
-/** The entity tag that goes with a body: made from the content alone, so that anyone can check it. */
+/** Returns the entity tag of a body. It is made only from the bytes, so that anybody can check it. */
 export const makeEntityTag = (body: Buffer): string =>
   `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
 

@@ -1,6 +1,6 @@
 import { sayIfLate } from './waiting.js';
 
-/** A condition that is waited for. `error` is why the last look failed. */
+/** A condition for which a test waits. `error` is the reason why the last check failed. */
 interface Waiting {
   readonly holds: () => Promise<boolean>;
   isOver: boolean;
@@ -9,9 +9,9 @@ interface Waiting {
 const waitings = new Set<Waiting>();
 
 /**
- * Asks again and again until the condition is true, if there is no event to wait for. Only the runner ends the wait.
- * The pauses grow with the time, because what is asked works on the same cores.
- * @param everyMs a fixed pause instead, for a test that measures the time itself
+ * Checks a condition again and again until it is true. Use it if there is no event to wait for. Only the test runner
+ * ends the wait. The pauses become longer, because the checked program runs on the same cores.
+ * @param everyMs a fixed pause, for a test that measures the time itself
  */
 export function until(holds: () => Promise<boolean>, { everyMs }: { everyMs?: number } = {}): Promise<void> {
   const waiting: Waiting = { holds, isOver: false };
@@ -38,7 +38,7 @@ async function ask(waiting: Waiting, everyMs: number | undefined): Promise<void>
   throw new Error(`the test has ended: ${holds.toString()}`);
 }
 
-/** Ends the loops of a test that ran out of time, so that afterEach can clean up. Says what they waited for. */
+/** Ends the waits of a test that ran out of time, so that afterEach can clean up. Says for what they waited. */
 function endWaiting(): void {
   for (const waiting of waitings) {
     waiting.isOver = true;

@@ -9,12 +9,12 @@ import type { LogEntry, ServiceLogger } from '../../src/telemetry/service-logger
 import { AUDIENCE, type Issuer } from './issuer.js';
 import { sayIfLate } from './waiting.js';
 
-/** Lets the process go on. The clock of a test does not turn it. */
+/** Lets other work of the process go on. The fake clock does not replace setImmediate. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
- * The part of the service that verifies access tokens, with real issuers over HTTP. Its clock is turned by the test:
- * nobody waits, and the machine may be as slow as it likes.
+ * The part of the service that verifies access tokens, with real issuers over HTTP. The test moves its clock, so that
+ * no test waits, and the speed of the machine does not matter.
  */
 export class Verifier {
   readonly metrics = new Metrics();
@@ -43,12 +43,12 @@ export class Verifier {
   }
 
   /**
-   * Call it before the first verifier is made, whose timers would be the machine's, and undo it after each test with
-   * `jest.restoreAllMocks()` and `jest.useRealTimers()`.
+   * Replaces the clock. Call it before you make the first verifier, or its timers are real. Undo it after each test
+   * with
    */
   static turnClock(): void {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
-    // The limit of a fetch is by the test's clock, so that no fetch ends because the machine is slow.
+    // The test's clock also measures the limit of a fetch, so that no fetch ends because the machine is slow
     jest.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
       const controller = new AbortController();
       setTimeout(() => controller.abort(new Error('the time is over')), ms);
@@ -56,14 +56,14 @@ export class Verifier {
     });
   }
 
-  /** The first of its issuers. */
+  /** The first issuer. */
   get issuer(): SigningIssuer {
     const [issuer] = this.issuers.all;
     if (!issuer) throw new Error('there is no issuer');
     return issuer;
   }
 
-  /** Has the keys fetched for the first time. */
+  /** Fetches the keys for the first time. */
   async start(): Promise<this> {
     await Promise.all(this.issuers.all.map((issuer) => issuer.start()));
     return this;
@@ -73,20 +73,20 @@ export class Verifier {
     return this.tokens.verify(`Bearer ${token}`);
   }
 
-  /** The status of the answer to a caller with this token and a valid key. */
+  /** Returns the status of the answer to a caller with this token and a valid API key. */
   async findStatus(token: string): Promise<number> {
     const verdict = await this.verify(token);
     if (verdict.outcome === 'accepted') return 200;
     return verdict.outcome === 'refused' ? 401 : 503;
   }
 
-  /** Waits until the service waits for the clock alone, or for an answer that an issuer holds back. */
+  /** Waits until the service waits only for the clock, or for an answer that an issuer keeps back. */
   async settled(): Promise<void> {
     const isHeldBack = (): boolean => this.sources.some(({ isHoldingBack }) => isHoldingBack);
     await this.until(() => isHeldBack() || !this.issuers.all.some(({ isAsked }) => isAsked));
   }
 
-  /** Waits for something that a request under way does. */
+  /** Waits until a condition is true that a running request makes true. */
   until(holds: () => boolean | Promise<boolean>): Promise<void> {
     return sayIfLate(holds.toString(), async () => {
       do {
@@ -95,7 +95,7 @@ export class Verifier {
     });
   }
 
-  /** Lets seconds pass. Returns those in which the first issuer was asked for its keys. */
+  /** Moves the clock forward by seconds. Returns the seconds in which the first issuer was asked for its keys. */
   async pass(seconds: number, eachSecond?: (second: number) => Promise<unknown>): Promise<number[]> {
     const asked: number[] = [];
     for (let second = 1; second <= seconds; second++) {

@@ -15,7 +15,7 @@ it('a wait that ends in time says nothing, and gives its result', async () => {
   await expect(sayIfLate('b', async () => Promise.reject(new Error('ended')), { afterMs: 1, say })).rejects.toThrow(
     'ended',
   );
-  // A timer that was left would say its text before this one, which starts later
+  // If the timer of the wait still ran, it would end before this one, which starts later
   await new Promise<void>((resolve) => {
     void sayIfLate('c', () => new Promise(() => undefined), { afterMs: 2, say: () => resolve() });
   });

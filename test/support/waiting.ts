@@ -1,7 +1,7 @@
-// The timers of node:timers: those that a test replaces are the global ones.
+// These timers are imported from node:timers, because a test may replace the global ones.
 import { clearTimeout, setTimeout } from 'node:timers';
 
-/** The time after which a wait says what it waits for. A test that waits for ever has no other sign of life. */
+/** The time after which a wait says for what it waits. Without this, nobody would see why a test does not end. */
 const SAID_AFTER_MS = 30_000;
 
 interface Options {
@@ -10,8 +10,8 @@ interface Options {
 }
 
 /**
- * Returns what the wait gives. If the wait takes 30 s, says on standard error what it waits for, and from where in the
- * tests. Jest shows standard error at once, and console.error only after the file.
+ * Returns the result of the wait. After 30 s it writes to standard error for what it waits, and from which place in the
+ * tests. Jest shows standard error immediately, but console.error only after the file.
  */
 export async function sayIfLate<T>(
   what: string,
@@ -30,7 +30,7 @@ export async function sayIfLate<T>(
   }
 }
 
-/** Returns the place in the test's file, if the wait began there. */
+/** Returns the line of the test's file at which the wait began, if it began in such a file. */
 function describeTest(stack: string): string {
   const [place] = /[^\s(/]+[.-]spec\.ts:\d+/.exec(stack) ?? ['somewhere in the tests'];
   return place;

@@ -15,24 +15,24 @@ export const SAMPLES = `insert into communication_code (code_type, code, descrip
   ('SAMPLE-USAGE', 'S1', 'Sample: same code, other type'),
   ('SAMPLE-USAGE', 'a\\b"c', 'Sample: special characters'),
   ('SAMPLE-usage', 'é𝄞', 'Sample: beyond ASCII')`;
-/** Of these codes. */
+/** The number of these codes. */
 export const SAMPLE_COUNT = 5;
 
 export interface WorldOptions<Service extends ReachableService> {
-  /** How a replica is started with these variables: in the process of the test, or in one of its own. */
+  /** Starts a replica with these variables: in the process of the test, or in a process of its own. */
   readonly launch: (environment: Record<string, string>) => Promise<Service>;
-  /** Variables of every replica. */
+  /** The variables of every replica. */
   readonly environment?: Record<string, string>;
-  /** What the database holds before the first replica starts. */
+  /** Fills the database before the first replica starts. */
   readonly prepare?: ((database: TestDatabase) => Promise<unknown>) | undefined;
-  /** How many replicas are started. */
+  /** The number of replicas. */
   readonly replicas?: number;
-  /** A PostgreSQL of its own, that can be stopped; otherwise the one of all test files. */
+  /** True if the world has a PostgreSQL of its own, which a test can stop. Otherwise all test files share one. */
   readonly hasOwnPostgres?: boolean;
 }
 
 interface RequestOptions<Service extends ReachableService> {
-  /** Beside the valid credentials; a header of undefined is left out. */
+  /** Headers in addition to the valid credentials. A header whose value is undefined is left out. */
   readonly headers?: Record<string, string | undefined>;
   readonly method?: string;
   readonly service?: Service;
@@ -46,19 +46,21 @@ export class World<Service extends ReachableService = RunningService> {
   issuer: Issuer;
   key: IssuedKey;
   token: string;
-  /** Of a world that has a replica on the PostgreSQL of all test files. Other worlds measure, or break PostgreSQL. */
+  /**
+   * The contract of the first replica. Undefined in worlds without a replica, and in those with their own PostgreSQL.
+   */
   contract: Contract | undefined;
-  /** Where it has one of its own. */
+  /** The PostgreSQL of this world, if it has one of its own. */
   postgres: PostgresServer;
 
   constructor(private readonly options: WorldOptions<Service>) {}
 
-  /** One replica in a process of its own, which the caller closes: its environment is known late, or may be none. */
+  /** Makes a world with one replica in a process of its own. The caller has to close the world. */
   static create(environment: Record<string, string> = {}): Promise<World> {
     return new World({ launch: startProcess, environment }).open();
   }
 
-  /** Processes on a PostgreSQL of their own, for the long runs, which have no Jest. */
+  /** Makes a world of processes with a PostgreSQL of their own, for the long runs, which run without Jest. */
   static apart(replicas: number): Promise<World> {
     return new World({ launch: startProcess, replicas, hasOwnPostgres: true }).open();
   }
@@ -69,7 +71,7 @@ export class World<Service extends ReachableService = RunningService> {
     const [database, issuer] = await Promise.all([createDatabase({ server: this.postgres?.url }), Issuer.start()]);
     this.database = database;
     this.issuer = issuer;
-    this.key = await issueKey(this.database); // which `prepare` may use
+    this.key = await issueKey(this.database); // before `prepare`, which may use the key
     await this.database.query(SAMPLES);
     await this.options.prepare?.(this.database);
     this.token = await this.longToken();
@@ -80,34 +82,34 @@ export class World<Service extends ReachableService = RunningService> {
     return this;
   }
 
-  /** Long enough for long runs, and for replicas whose clocks are minutes apart. */
+  /** Returns a token that is valid for long runs, and for replicas whose clocks are minutes apart. */
   private longToken(): Promise<string> {
     const nowSeconds = Math.floor(Date.now() / 1000);
     return this.issuer.token({ claims: { iat: nowSeconds - 600, exp: nowSeconds + 8 * 3600 } });
   }
 
-  /** One more replica, which listens and need not be ready. It is not in the list. */
+  /** Starts one more replica, which listens, but may not be ready yet. It is not added to `replicas`. */
   async start(environment: Record<string, string> = {}): Promise<Service> {
     const service = await this.options.launch(this.environmentWith(environment));
     this.others.push(service);
     return service;
   }
 
-  /** The same, ready. */
+  /** Starts one more replica, and waits until it is ready. */
   async replica(environment: Record<string, string> = {}): Promise<Service> {
     const service = await this.start(environment);
     await service.ready();
     return service;
   }
 
-  /** One more that listens, in a process of its own. */
+  /** Starts one more replica in a process of its own, which listens, but may not be ready yet. */
   async process(environment: Record<string, string> = {}, options?: ProcessOptions): Promise<RunningService> {
     const service = await RunningService.start(this.environmentWith(environment), options);
     this.others.push(service);
     return service;
   }
 
-  /** The variables of a replica, and these. */
+  /** Returns the variables of a replica, with these in addition. */
   environmentWith(more: Record<string, string>): Record<string, string> {
     const DATABASE_URL = this.database.urlOf('order_lookup_service');
     return { DATABASE_URL, ...this.issuer.environment, ...this.options.environment, ...more };
@@ -123,12 +125,12 @@ export class World<Service extends ReachableService = RunningService> {
     return { key: this.key.key, token: this.token };
   }
 
-  /** The headers of a caller, as they are valid. */
+  /** The headers of a caller with valid credentials. */
   get headers(): Record<string, string> {
     return { 'Api-Key': this.key.key, Authorization: `Bearer ${this.token}` };
   }
 
-  /** A request with valid credentials. Its reply has to be what the service's own OpenAPI document says. */
+  /** Sends a request with valid credentials. Fails if the service's OpenAPI document does not describe the reply. */
   async get(path: string, options: RequestOptions<Service> = {}): Promise<Reply> {
     const { headers, method = 'GET', service = this.service } = options;
     const all = { ...this.headers, ...headers };
@@ -138,7 +140,7 @@ export class World<Service extends ReachableService = RunningService> {
     return reply;
   }
 
-  /** Also of a world that could not be opened wholly. The replicas first: they would go on asking for what is gone. */
+  /** Closes the world, also if opening it failed. The replicas end first: they would ask for what is closed already. */
   async close(): Promise<void> {
     await Promise.all([...this.replicas, ...this.others].map((replica) => replica.kill()));
     await this.issuer?.close();
