@@ -22,7 +22,7 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   restoreMocks: true, // before each test: one that fails leaves no spy to the next
-  setupFilesAfterEnv: ['<rootDir>/test/support/limit-of-functions.ts'],
+  setupFilesAfterEnv: ['<rootDir>/test/support/limit-of-functions.ts', '<rootDir>/test/support/late-tests.ts'],
   // The limit of tests that start programs, or end sessions of PostgreSQL. A lower limit fails them on a slow machine.
   // Tests wait for events, and `until` says after 30 s what it waits for.
   testTimeout: 600_000,

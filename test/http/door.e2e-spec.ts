@@ -35,6 +35,7 @@ async function send(bytes: string, answers = Infinity): Promise<Exchange> {
   const found = await exchange(service.port, [Buffer.from(bytes, 'latin1')], { answers });
   for (const { status, headers } of found.responses) {
     const id = headers.get('x-request-id');
+    expect(id).toMatch(/^[\da-f-]{36}$/); // otherwise its line would be awaited until the test's limit
     const line = await service.waitForLog(({ requestId }) => requestId === id);
     expect(line).toMatchObject({ statusCode: status, operation: expect.any(String) });
   }

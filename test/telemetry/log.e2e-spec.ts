@@ -6,6 +6,7 @@ import { localWorld } from '../support/local-world.js';
 import { PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
 import { PROJECT, begin } from '../support/program.js';
+import { sayIfLate } from '../support/waiting.js';
 
 const world = localWorld({ replicas: 0 });
 
@@ -40,7 +41,7 @@ it.each([
   const { child, output } = begin([process.execPath, ...words], PROJECT, {});
   child.stdout?.[how]();
   const counted = once(child.stderr as Readable, 'end');
-  expect(await once(child, 'exit')).toEqual([0, null]);
+  expect(await sayIfLate('the end of the program that logs', () => once(child, 'exit'))).toEqual([0, null]);
   await counted;
   // The pipe and Node.js's buffer of a paused reader take 64 KiB each: 13 lines may still pass after the first that did
   // not

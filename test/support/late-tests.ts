@@ -1,0 +1,24 @@
+// Jest loads this file before each test file. Without it, a test whose event never comes is silent until its limit.
+// The timers of node:timers: those that a test replaces are the global ones.
+import { clearTimeout, setTimeout } from 'node:timers';
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals';
+
+/** More than the 30 s after which a wait says what it waits for, and less than a minute. */
+const SAID_AFTER_MS = 50_000;
+
+let timer: NodeJS.Timeout | undefined;
+
+function watch(what: string): void {
+  clearTimeout(timer);
+  const sentence = `Still running after ${SAID_AFTER_MS / 1_000} s, ${expect.getState().testPath}: ${what}`;
+  timer = setTimeout(() => process.stderr.write(`\n${sentence}\n`), SAID_AFTER_MS).unref();
+}
+
+function stopWatching(): void {
+  clearTimeout(timer);
+}
+
+beforeAll(() => watch('what comes before its first test'));
+beforeEach(() => watch(`the test "${expect.getState().currentTestName}"`));
+afterEach(stopWatching);
+afterAll(stopWatching);
