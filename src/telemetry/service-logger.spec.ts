@@ -1,9 +1,16 @@
-import { beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { EventEmitter } from 'node:events';
+import * as timers from 'node:timers/promises';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import type { pino } from 'pino';
 import { Configuration } from '../configuration/configuration.js';
 import { Metrics } from './metrics.js';
-import { ServiceLogger } from './service-logger.js';
+
+jest.unstable_mockModule('node:timers/promises', () => ({
+  ...timers,
+  setTimeout: (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms)), // of the fake clock
+}));
+const { ServiceLogger } = await import('./service-logger.js');
 
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
@@ -56,6 +63,40 @@ it('never writes synchronously, so that a stalled reader does not block the proc
   logger.fatal({ message: 'fatal' });
   expect(lines()).toHaveLength(1);
   expect(flushSync).not.toHaveBeenCalled();
+});
+
+describe('the end of the process waits for the reader of the log', () => {
+  beforeEach(() => {
+    jest.useFakeTimers();
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  /** Begins to flush. Returns when the flush has ended, in milliseconds; undefined if not yet. */
+  function flush(takeAll: (isFlushed: () => void) => void): { endedAtMs?: number } {
+    const output = Object.assign(new EventEmitter(), { write: () => true, flush: takeAll, destroy: () => undefined });
+    const startedAtMs = performance.now();
+    const end: { endedAtMs?: number } = {};
+    const wait = async (): Promise<void> => {
+      await new ServiceLogger(configuration, new Metrics(), output).flush();
+      end.endedAtMs = performance.now() - startedAtMs;
+    };
+    void wait();
+    return end;
+  }
+
+  it('until the reader has taken all lines', async () => {
+    const end = flush((isFlushed) => setTimeout(isFlushed, 200));
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect(end).toEqual({ endedAtMs: 200 });
+  });
+
+  it('for half a second, if the reader stalls', async () => {
+    const end = flush(() => undefined);
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect(end).toEqual({ endedAtMs: 500 });
+  });
 });
 
 describe('called by the loggers of Nest', () => {

@@ -1,11 +1,18 @@
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import * as timers from 'node:timers/promises';
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { diag } from '@opentelemetry/api';
+import type { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { Collector } from '../../test/support/collector.js';
 import { silentLogger } from '../../test/support/silent-logger.js';
 import { until } from '../../test/support/until.js';
 import { Configuration } from '../configuration/configuration.js';
 import type { LogEntry, ServiceLogger } from './service-logger.js';
-import { createTracing } from './tracing.js';
+
+jest.unstable_mockModule('node:timers/promises', () => ({
+  ...timers,
+  setTimeout: (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms)), // a test's own clock
+}));
+const { Tracing, createTracing } = await import('./tracing.js');
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const traceparentWith = (flags: string): string => `00-${TRACE}-00f067aa0ba902b7-${flags}`;
@@ -102,6 +109,16 @@ it.each([
     span?.end?.(ANSWERED);
   }
   await tracing.stop(); // the collector does not take the last spans
+});
+
+it('the end waits 2 s at most for a collector that does not take the last spans', async () => {
+  jest.useFakeTimers();
+  const provider = { getTracer: () => undefined, shutdown: () => new Promise<void>(() => undefined) };
+  const startedAtMs = performance.now();
+  const ending = new Tracing(provider as unknown as NodeTracerProvider).stop().then(() => performance.now());
+  await jest.advanceTimersByTimeAsync(60_000);
+  jest.useRealTimers();
+  expect((await ending) - startedAtMs).toBe(2_000);
 });
 
 it('logs that its diagnostics replace those of an agent, in both logs', async () => {
