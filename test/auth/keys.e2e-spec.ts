@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
+import type { RefusalReason } from '../../src/auth/verdict.js';
 import { encodePart } from '../support/issuer.js';
 import { issueKey } from '../support/api-keys.js';
 import { letPass, liftLimitsOfIssuers } from '../support/local-clock.js';
@@ -60,24 +61,27 @@ function withOtherEnd(key: string): string {
 }
 
 describe('an API key', () => {
-  it.each<{ name: string; sent: (key: string) => string }>([
-    { name: 'unknown', sent: () => generateApiKey() },
-    { name: 'revoked', sent: () => special.revoked },
-    { name: 'expired', sent: () => special.expired },
-    { name: 'with its last character changed', sent: withOtherEnd },
-    { name: 'cut short', sent: (key) => key.slice(0, -1) },
-    { name: 'in other case', sent: (key) => key.toUpperCase() },
-    { name: 'of 5,000 characters', sent: () => 'x'.repeat(5_000) },
-    { name: 'that is SQL', sent: () => `' or 1=1 --` },
-    { name: 'that is not ASCII', sent: () => 'schlüssel' },
-    { name: '__proto__', sent: () => '__proto__' },
-  ])('is refused alike: $name', async ({ sent }) => {
+  it.each<{ name: string; reason: RefusalReason; sent: (key: string) => string }>([
+    { name: 'unknown', reason: 'unknown', sent: () => generateApiKey() },
+    { name: 'revoked', reason: 'revoked', sent: () => special.revoked },
+    { name: 'expired', reason: 'expired', sent: () => special.expired },
+    { name: 'with its last character changed', reason: 'malformed', sent: withOtherEnd },
+    { name: 'cut short', reason: 'malformed', sent: (key) => key.slice(0, -1) },
+    { name: 'in other case', reason: 'unknown', sent: (key) => key.toUpperCase() },
+    { name: 'of 5,000 characters', reason: 'unknown', sent: () => 'x'.repeat(5_000) },
+    { name: 'that is SQL', reason: 'unknown', sent: () => `' or 1=1 --` },
+    { name: 'that is not ASCII', reason: 'unknown', sent: () => 'schlüssel' },
+    { name: '__proto__', reason: 'unknown', sent: () => '__proto__' },
+  ])('is refused alike: $name', async ({ reason, sent }) => {
     const reply = await ask({ 'Api-Key': sent(world.key.key) });
     expect(expectProblem(reply, 'invalid-credentials')).toMatchObject({
       detail: 'The credentials of the request are not valid.',
       issues: [{ description: 'Api-Key is not valid.', field: 'Api-Key', location: 'header' }],
     });
     expect(reply.headers.get('www-authenticate')).toBe(CHALLENGES);
+    const requestId = reply.headers.get('x-request-id');
+    const line = await world.service.waitForLog((each) => each['requestId'] === requestId);
+    expect(line).toMatchObject({ credential: 'api_key', reason });
   });
 
   it.each(['Api_Key', 'X-Api-Key', 'ApiKey', 'Cookie'])('is not looked for in %s, nor in the query', async (name) => {

@@ -56,8 +56,11 @@ it('reports all faults of all files together', async () => {
   ]);
 });
 
-it.each(['latin1', 'utf16le'] as const)('refuses a file in %s', async (encoding) => {
-  expect(await faultsOf(Buffer.from(`${UP}\nÿ`, encoding))).toEqual([
+it.each([
+  { encoding: 'latin1', text: 'ÿ' },
+  { encoding: 'utf16le', text: 'y' }, // in ASCII, so these bytes are also valid UTF-8
+] as const)('refuses a file in $encoding', async ({ encoding, text }) => {
+  expect(await faultsOf(Buffer.from(`${UP}\n${text}`, encoding))).toEqual([
     `${NAME}.sql is not in UTF-8. Save it in that encoding.`,
   ]);
 });
