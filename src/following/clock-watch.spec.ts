@@ -45,6 +45,12 @@ it('warns of a wrong clock within a second and once in ten minutes, and says onc
   expect(lines.slice(2)).toEqual(["clock: this machine's clock agrees with the database's again"]);
 });
 
+it.each([-10, 10])('warns of a clock that is off by %i s', (aheadSeconds) => {
+  measureOffset(aheadSeconds);
+  jest.advanceTimersByTime(1_000);
+  expect(lines).toHaveLength(1);
+});
+
 it('warns of a clock that somebody sets later, even if the database answers no more', () => {
   measureOffset(0);
   jest.setSystemTime(Date.now() + 3_600_000);
