@@ -1,4 +1,4 @@
-// What is remembered of access tokens, and tokens whose members have any JSON type.
+// Remembered access tokens, and tokens whose members have any JSON type.
 import { KeyObject, sign } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
@@ -8,6 +8,10 @@ import { Verifier } from '../support/verifier.js';
 
 const MAX_REMEMBERED_BYTES = 8 * 1024 ** 2;
 const LARGEST_TOKEN_BYTES = 12 * 1024;
+/** A claim that makes a token a little smaller than the largest token. */
+const PADDING = 'x'.repeat(8_500);
+/** Together, so many tokens with PADDING are larger than the limit. */
+const TOO_MANY_TOKENS = 800;
 const ACCEPTED = expect.objectContaining({ outcome: 'accepted' });
 const EXPIRED = { outcome: 'refused', reason: 'expired', tokenClient: 'tests' };
 
@@ -25,7 +29,7 @@ beforeEach(async () => {
   verifier = await new Verifier([issuer]).start();
 });
 
-/** How many signatures were checked. */
+/** Returns the number of signatures that were checked. */
 async function verifiedCount(): Promise<number> {
   const { values } = await verifier.metrics.tokensVerified.get();
   return values[0]?.value ?? 0;
@@ -51,7 +55,7 @@ describe('Ed25519 and EdDSA are one algorithm (RFC 9864)', () => {
   const NAMES = ['EdDSA', 'Ed25519', undefined];
   const PAIRS = NAMES.flatMap((keyName) => ['EdDSA', 'Ed25519'].map((tokenName) => ({ keyName, tokenName })));
 
-  it.each(PAIRS)('a token that says $tokenName passes beside a key that says $keyName', async (pair) => {
+  it.each(PAIRS)('a token with the name $tokenName is accepted if the name in the key is $keyName', async (pair) => {
     const { keyName, tokenName } = pair;
     const key = issuer.findKey('EdDSA');
     const { published } = issuer;
@@ -73,9 +77,9 @@ describe('a verified token', () => {
     expect(await verifiedCount()).toBe(1);
   });
 
-  it('is one of those that were used last: 8 MiB of their text are remembered', async () => {
-    const claims = { padding: 'x'.repeat(8_500) };
-    const making = Array.from({ length: 800 }, () => issuer.token({ key: ecKey, claims }));
+  it('is remembered until later tokens have filled 8 MiB without a use of this token', async () => {
+    const claims = { padding: PADDING };
+    const making = Array.from({ length: TOO_MANY_TOKENS }, () => issuer.token({ key: ecKey, claims }));
     const [inUse = '', ...others] = await Promise.all(making);
     for (const [index, token] of others.entries()) {
       if (index % 50 === 0) expect(await verifier.verify(inUse)).toEqual(ACCEPTED);
@@ -83,32 +87,32 @@ describe('a verified token', () => {
     }
     await verifier.verify(inUse);
     const before = await verifiedCount();
-    expect(before).toBe(800); // so the one in use was verified once, although it is the oldest
+    expect(before).toBe(TOO_MANY_TOKENS); // each was verified once, also the token in use, which is the oldest
     let bytes = inUse.length;
     for (const token of others.toReversed()) {
       await verifier.verify(token);
-      if ((await verifiedCount()) > before) break; // it had to be verified again
+      if ((await verifiedCount()) > before) break; // this token was forgotten, and had to be verified again
       bytes += token.length;
     }
     expect(bytes).toBeLessThanOrEqual(MAX_REMEMBERED_BYTES);
     expect(bytes).toBeGreaterThan(MAX_REMEMBERED_BYTES - 2 * LARGEST_TOKEN_BYTES);
   });
 
-  it('is remembered without the header that it came in', async () => {
+  it('is remembered without the rest of the header in which it came', async () => {
     const tokens = await Promise.all(Array.from({ length: 500 }, () => issuer.token({ key: ecKey })));
     const blanks = ' '.repeat(14 * 1024);
     const before = usedHeap();
     for (const token of tokens) {
-      const header = Buffer.from(`Bearer${blanks}${token}`).toString('latin1'); // as Node.js makes it
+      const header = Buffer.from(`Bearer${blanks}${token}`).toString('latin1'); // one text, as Node.js makes a header
       expect(await verifier.tokens.verify(header)).toEqual(ACCEPTED);
     }
-    expect(usedHeap() - before).toBeLessThan(4 * 1024 ** 2); // the headers have 7 MiB
+    expect(usedHeap() - before).toBeLessThan(4 * 1024 ** 2); // together the headers have 7 MiB
     expect(await verifiedCount()).toBe(500);
     for (const token of tokens) expect(await verifier.verify(token)).toEqual(ACCEPTED);
     expect(await verifiedCount()).toBe(500);
   });
 
-  it('counts until it expires, with 30 s for clocks that differ, and never again', async () => {
+  it('is accepted until 30 s after it expires, because clocks differ, and is refused from then on', async () => {
     const exp = Math.floor(Date.now() / 1000) + 60;
     const token = await issuer.token({ claims: { exp } });
     expect(await verifier.verify(token)).toEqual(ACCEPTED);
@@ -121,7 +125,7 @@ describe('a verified token', () => {
   });
 });
 
-it('members of any JSON type: each token is accepted, refused or undecided, and none is a fault', async () => {
+it('a token with members of any JSON type is accepted, refused or undecided, and never causes an error', async () => {
   const names = 'alg kid typ crit iss aud client_id azp exp nbf iat scope roles token_use nonce';
   const name = fc.constantFrom(...names.split(' '), '__proto__', 'toString', 'constructor');
   const value = fc.oneof(fc.jsonValue(), fc.constant({ toString: 1 }), fc.constant(null));
@@ -140,7 +144,7 @@ it('members of any JSON type: each token is accepted, refused or undecided, and 
       statuses.add(status);
       expect({ isSigned, status }).not.toEqual({ isSigned: false, status: 200 });
     }),
-    { numRuns: 400, seed: 43 }, // the same tokens in each run, so that one that fails was failed by a change
+    { numRuns: 400, seed: 43 }, // a fixed seed gives the same tokens in each run: a failure is due to a change of code
   );
   expect(statuses).toContain(200);
   expect(statuses).toContain(401);

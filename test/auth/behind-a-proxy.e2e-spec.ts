@@ -4,7 +4,7 @@ import { listen } from '../support/ports.js';
 import { processWorld } from '../support/test-world.js';
 
 const asked: string[] = [];
-/** As a firm's proxy, which does not know this machine. */
+/** A proxy that reaches no address, as a company's proxy cannot reach this machine. */
 const proxy = createServer((request, response) => {
   asked.push(`${request.method} ${request.url}`);
   response.writeHead(403).end();
@@ -19,7 +19,7 @@ const world = processWorld({
   environment: { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: address, HTTPS_PROXY: address },
 });
 
-// Node.js 20 and 22.12 know no NODE_USE_ENV_PROXY: npm run test:node tries the others
+// Node.js 20 and 22.12 do not know NODE_USE_ENV_PROXY. `npm run test:node` runs this test on newer versions
 it('an issuer on this machine is asked without the proxy', async () => {
   expect(await world.get('/orders-update-api/supported-values')).toMatchObject({ status: 200 });
   expect(asked).toEqual([]);

@@ -1,4 +1,4 @@
-// Answers of issuers over real connections: what was wrong is told by the right sentence.
+// Answers of issuers over real connections. For each fault the error has the right sentence.
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type ServerResponse, createServer } from 'node:http';
@@ -13,7 +13,7 @@ import { listen } from '../support/ports.js';
 const servers: Server[] = [];
 
 afterEach(() => {
-  jest.restoreAllMocks(); // the limit is one for all files that a worker runs
+  jest.restoreAllMocks(); // a worker runs several files, which share AbortSignal
   for (const server of servers.splice(0)) server.close();
 });
 
@@ -31,8 +31,8 @@ async function serveRaw(answer: string | Buffer): Promise<string> {
   return serve(server);
 }
 
-it('the body of an answer with another status than 200 is not waited for, and its connection is closed', async () => {
-  // Without a limit of time nothing else closes the connection
+it('an answer with another status than 200 closes the connection, without a wait for its body', async () => {
+  // The mock removes the time limit, so that nothing else closes the connection
   jest.spyOn(AbortSignal, 'timeout').mockReturnValue(new AbortController().signal);
   const server = createServer();
   const answering = once(server, 'request') as Promise<[unknown, ServerResponse]>;
@@ -59,7 +59,7 @@ it('a byte order mark before the JSON is ignored', async () => {
   expect(await fetchJson(address)).toEqual({});
 });
 
-it('an answer that does not come whole within the limit is told so', async () => {
+it('an answer that is not complete within the limit has its own reason', async () => {
   jest.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort(new DOMException('', 'TimeoutError')));
   await expect(fetchJson(`http://${await serveRaw('')}`)).rejects.toThrow('gives no whole answer within 10 s');
 });
@@ -98,7 +98,7 @@ it.each([
   await expect(fetchJson(`http://${await serveRaw(answer)}`)).rejects.toThrow(fault);
 });
 
-it('a server that speaks http at an https address is told so', async () => {
+it('a server that speaks http at an https address has its own reason', async () => {
   await expect(fetchJson(`https://${await serveRaw('HTTP/1.1 400 Bad\r\n\r\n')}`)).rejects.toThrow(
     'does not speak TLS',
   );

@@ -1,10 +1,14 @@
-// An issuer that does not answer, at the start or later, with a clock that the test turns.
+// An issuer that does not answer, at the start or later. The test moves the clock.
 import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Issuer, type SigningKey, signingKeys } from '../support/issuer.js';
 import { Verifier } from '../support/verifier.js';
 
 const DAY_MS = 24 * 3_600_000;
 const MINUTE_SECONDS = 60;
+/** The time between the starts of two fetches, REFRESH_INTERVAL_MS of key-set.ts. */
+const REFRESH_SECONDS = 35;
+/** The time between the starts of two fetches after a failure, PAUSE_MS of key-set.ts. */
+const RETRY_SECONDS = 5;
 const notFetched = (): string => `The signing keys of ${source.url} were not fetched yet.`;
 
 let keys: SigningKey[];
@@ -29,7 +33,7 @@ afterEach(async () => {
 const statusOfNew = async (): Promise<number> => verifier.findStatus(await source.token());
 
 describe('before the first keys', () => {
-  it('no token can be judged: 503', async () => {
+  it('no token can be checked, so callers get 503', async () => {
     expect(await verifier.verify(await source.token())).toMatchObject({
       outcome: 'undecided',
       reason: 'no-signing-keys',
@@ -39,20 +43,20 @@ describe('before the first keys', () => {
     expect(verifier.issuers.unavailableReason).toBe(notFetched());
   });
 
-  it.each(['down', 'status 500'] as const)('an issuer that is %s is asked again each 5 s', async (fault) => {
+  it.each(['down', 'status 500'] as const)('an issuer with the fault "%s" is asked again each 5 s', async (fault) => {
     source.fault = fault;
     await verifier.start();
-    await verifier.pass(21);
+    await verifier.pass(4 * RETRY_SECONDS + 1);
     expect(await statusOfNew()).toBe(503);
     expect(verifier.warnings).toHaveLength(1);
     source.fault = 'none';
-    expect(await verifier.pass(5)).toHaveLength(1);
+    expect(await verifier.pass(RETRY_SECONDS)).toHaveLength(1);
     expect(await statusOfNew()).toBe(200);
     expect(verifier.issuers.unavailableReason).toBeUndefined();
   });
 });
 
-it('an issuer that needs 9 s for each answer is slow, and its keys are used', async () => {
+it('the keys of an issuer that needs 9 s for an answer are used, because the limit is 10 s', async () => {
   source.fault = 'held';
   void verifier.start();
   await verifier.until(() => source.isHoldingBack);
@@ -63,15 +67,15 @@ it('an issuer that needs 9 s for each answer is slow, and its keys are used', as
 });
 
 describe('with keys', () => {
-  it('an equal key set makes them new again, and remembered tokens are not verified again', async () => {
+  it('each fetch of an equal key set resets their age, and remembered tokens are not verified again', async () => {
     await verifier.start();
     const { keys: former } = verifier.issuer;
     await verifier.pass(MINUTE_SECONDS);
-    expect(verifier.issuer.ageSeconds).toBe(25);
+    expect(verifier.issuer.ageSeconds).toBe(MINUTE_SECONDS - REFRESH_SECONDS);
     expect(verifier.issuer.keys).toBe(former);
   });
 
-  it('they are used until they are a day old, then tokens get 503', async () => {
+  it('tokens are accepted until the keys are a day old, and then get 503', async () => {
     await verifier.start();
     const remembered = await source.token();
     expect(await verifier.findStatus(remembered)).toBe(200);
@@ -84,10 +88,11 @@ describe('with keys', () => {
     expect(verifier.issuers.unavailableReason).toBe(`The signing keys of ${source.url} are too old.`);
   });
 
-  it('the issuer is asked each 5 s while it fails, and its return has a line in the log', async () => {
+  it('an issuer that begins to fail is asked each 5 s, and its return is a line in the log', async () => {
     await verifier.start();
     source.fault = 'status 500';
-    expect(await verifier.pass(50)).toEqual([35, 40, 45, 50]);
+    const attempts = [0, 1, 2, 3].map((failed) => REFRESH_SECONDS + failed * RETRY_SECONDS);
+    expect(await verifier.pass(50)).toEqual(attempts);
     source.fault = 'none';
     await verifier.pass(MINUTE_SECONDS);
     expect(verifier.issuer.ageSeconds).toBeLessThan(MINUTE_SECONDS);
@@ -95,13 +100,13 @@ describe('with keys', () => {
   });
 });
 
-it('an end during a fetch is an end: nobody is asked any more', async () => {
+it('after the end of the service the issuer is never asked again, also if a fetch was running at the end', async () => {
   await verifier.start();
   source.fault = 'slow';
-  jest.advanceTimersByTime(35_000);
+  jest.advanceTimersByTime(REFRESH_SECONDS * 1_000);
   await verifier.until(() => source.isHoldingBack);
   verifier.issuers.onApplicationShutdown();
-  await verifier.pass(2); // the fetch ends
+  await verifier.pass(2); // in this time the running fetch ends
   source.fault = 'none';
   expect(await verifier.pass(300)).toEqual([]);
 });

@@ -1,4 +1,5 @@
-// What issuers publish and when they are asked, with a clock that the test turns: real HTTP, but nobody waits.
+// What issuers publish, and when the service asks them. The issuers answer by real HTTP. The test moves the clock, so
+// that no test waits.
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type JWK, exportJWK } from 'jose';
@@ -11,7 +12,7 @@ import { Verifier } from '../support/verifier.js';
 const MINUTE_SECONDS = 60;
 
 let issuer: Issuer;
-/** Those that it has when a test begins. */
+/** The keys that the issuer has when a test begins. */
 let firstKeys: SigningKey[];
 let other: Issuer;
 let otherToken: string;
@@ -31,7 +32,7 @@ beforeEach(async () => {
   verifier = await new Verifier([issuer, other]).start();
 });
 afterEach(async () => {
-  expect(await verifier.findStatus(otherToken)).toBe(200); // its callers never notice anything
+  expect(await verifier.findStatus(otherToken)).toBe(200); // callers of the other issuer never notice anything
   verifier.issuers.onApplicationShutdown();
   await verifier.settled();
   jest.restoreAllMocks();
@@ -43,14 +44,16 @@ const statusOf = (token: string): Promise<number> => verifier.findStatus(token);
 const statusOfNew = async (key?: SigningKey): Promise<number> => statusOf(await issuer.token({ key }));
 const statusOfHeader = async (header: object): Promise<number> =>
   statusOf(await issuer.token({ header: { ...header } }));
-/** Why it is refused. */
+/** Returns the reason why a token is refused, or undefined if it is not. */
 async function refusalOf(token: string): Promise<string | undefined> {
   const verdict = await verifier.verify(token);
   return verdict.outcome === 'refused' ? verdict.reason : undefined;
 }
 const withoutKeyId = ({ jwk }: SigningKey): JWK => ({ ...jwk, kid: undefined });
 
-/** Lets a second pass, and more while the token waits for a fetch. */
+/**
+ * Returns the status of a request with this token. Moves the clock by one second, or more if the token waits longer.
+ */
 async function statusInTime(token: string): Promise<number> {
   const statuses: number[] = [];
   const asking = (async () => statuses.push(await statusOf(token)))();
@@ -59,7 +62,7 @@ async function statusInTime(token: string): Promise<number> {
   return statuses[0] ?? NaN;
 }
 
-/** A token that is signed as its header says, also where jose would not sign so. */
+/** Returns a token with this header and this signature. The test makes signatures that jose would refuse to make. */
 function tokenSignedBy(
   header: { readonly alg: string; readonly kid: unknown },
   signatureOf: (content: Buffer) => Buffer,
@@ -68,7 +71,7 @@ function tokenSignedBy(
   return `${content}.${signatureOf(Buffer.from(content)).toString('base64url')}`;
 }
 
-/** A key of so many bits, with a token that it has signed. */
+/** Returns an RSA key of this length, and a token that it has signed. */
 function rsaKey(kid: string, modulusLength: number): { jwk: JWK; token: string } {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength });
   const token = tokenSignedBy({ alg: 'RS256', kid }, (content) => sign('sha256', content, privateKey));
@@ -76,7 +79,7 @@ function rsaKey(kid: string, modulusLength: number): { jwk: JWK; token: string }
 }
 
 describe('a key set', () => {
-  it('that is empty counts: tokens are refused within a minute, remembered or new', async () => {
+  it('that becomes empty gets all tokens refused within a minute, also remembered ones', async () => {
     const known = await issuer.token();
     expect(await statusOf(known)).toBe(200);
     issuer.published = [];
@@ -89,7 +92,7 @@ describe('a key set', () => {
     );
   });
 
-  it('may bring a withdrawn key back: its tokens are accepted with the next fetch', async () => {
+  it('may contain a withdrawn key again: after the next fetch the tokens of this key are accepted', async () => {
     const { published } = issuer;
     issuer.published = [];
     await verifier.pass(MINUTE_SECONDS);
@@ -98,7 +101,7 @@ describe('a key set', () => {
     expect(await statusOfNew()).toBe(200);
   });
 
-  it('may have two keys of one id: when one is withdrawn, its tokens are refused, and no others', async () => {
+  it('may have two keys with the same id: if one is withdrawn, only tokens of that key are refused', async () => {
     const rsa = await signingKey('RS256', 'twin');
     const ec = await signingKey('ES256', 'twin');
     issuer.published.push(rsa.jwk, ec.jwk);
@@ -112,7 +115,7 @@ describe('a key set', () => {
     expect([await statusOfNew(rsa), await statusOfNew(ec)]).toEqual([401, 200]);
   });
 
-  it('may have a key twice, and keys that nobody may use: the good ones are accepted', async () => {
+  it('may have a key twice, and unusable keys: only the tokens of usable keys are accepted', async () => {
     const twice = await signingKey('ES256', 'twice');
     const { use: _, ...unmarked } = twice.jwk;
     const { jwk } = issuer.signer;
@@ -134,7 +137,7 @@ describe('a key set', () => {
     expect(await statusOf(strong.token)).toBe(200);
     expect(await statusOf(weak.token)).toBe(401);
     expect(await statusOfHeader({ kid: 'broken' })).toBe(401);
-    expect(await statusOfHeader({ kid: undefined })).toBe(200); // all of these keys fit, and the last one verifies
+    expect(await statusOfHeader({ kid: undefined })).toBe(200); // several keys fit, and the last one verifies the token
     expect(await statusOfNew(secret)).toBe(401);
     expect(await statusOfHeader({ kid: 'encryption' })).toBe(401);
     const shared = Buffer.from('AAAA', 'base64url');
@@ -142,7 +145,7 @@ describe('a key set', () => {
     expect(await statusOf(tokenSignedBy({ alg: 'HS256', kid: 'oct' }, hmac))).toBe(401);
   });
 
-  it('may have a key replaced under its id: the new one counts within a minute, the old one no more', async () => {
+  it('may replace a key and keep its id: within a minute only tokens of the new key are accepted', async () => {
     const former = await signingKey('ES256', 'one');
     const next = await signingKey('ES256', 'one');
     issuer.published = [former.jwk];
@@ -158,7 +161,7 @@ describe('a key set', () => {
     expect(await verifier.pass(150)).toEqual([35, 70, 105, 140]);
   });
 
-  it('that was published and withdrawn between two fetches of the timer: its tokens are refused, also remembered ones', async () => {
+  it('may have a key for less than 35 s: later the tokens of this key are refused, also remembered ones', async () => {
     await verifier.pass(MINUTE_SECONDS);
     const { published } = issuer;
     const brief = await issuer.rotate('brief');
@@ -170,7 +173,7 @@ describe('a key set', () => {
   });
 
   it.each([{ isOldLeft: true }, { isOldLeft: false }])(
-    'that moved is found within a minute, whether its old address still answers: $isOldLeft',
+    'that has another address is found within a minute; the old address still answers: $isOldLeft',
     async ({ isOldLeft }) => {
       issuer.move({ isOldLeft });
       await issuer.rotate('moved');
@@ -179,7 +182,7 @@ describe('a key set', () => {
     },
   );
 
-  it('leaves metadata that are read again and equal as they were, so that the contract is not made again', async () => {
+  it('does not replace metadata that are read again and equal, so the contract is not made again', async () => {
     const { metadata } = verifier.issuer;
     await verifier.pass(MINUTE_SECONDS);
     expect(metadata?.issuer).toBe(issuer.url);
@@ -198,7 +201,7 @@ describe('a key set', () => {
 });
 
 describe('a token that no key verifies', () => {
-  it('is refused at once, without a fetch, where its key id is known', async () => {
+  it('is refused without a fetch if its key id is known', async () => {
     await verifier.pass(5); // a fetch would be allowed
     const forged = [
       { key: stranger, header: { kid: issuer.signer.kid } },
@@ -210,7 +213,7 @@ describe('a token that no key verifies', () => {
   });
 
   it.each([{ kid: undefined }, { kid: 7 }, { kid: null }])(
-    'is refused at once, without a fetch, where it names no key: $kid',
+    'is refused without a fetch if it names no key: $kid',
     async ({ kid }) => {
       await verifier.pass(5);
       expect(await statusOf(tokenSignedBy({ alg: 'RS256', kid }, () => Buffer.alloc(256)))).toBe(401);
@@ -218,14 +221,14 @@ describe('a token that no key verifies', () => {
     },
   );
 
-  it('is refused within 5 s of a fetch without another one, and after a fetch of its own', async () => {
+  it('causes a fetch only if the last fetch was 5 s ago or earlier, and is refused', async () => {
     const statuses: number[] = [];
     const asked = await verifier.pass(12, async () => statuses.push(await statusOfHeader({ kid: 'x' })));
     expect(new Set(statuses)).toEqual(new Set([401]));
     expect(asked).toEqual([5, 10]);
   });
 
-  it('gets 503 where its fetch fails, which is not repeated for 5 s', async () => {
+  it('gets 503 if its fetch fails, and the fetch is repeated after 5 s', async () => {
     await verifier.pass(5);
     issuer.fault = 'status 500';
     const verdict = { outcome: 'undecided', reason: 'signing-keys-not-fetched' };
@@ -235,7 +238,7 @@ describe('a token that no key verifies', () => {
     expect(asked).toEqual([1, 6, 11]);
   });
 
-  it('waits for a fetch that is under way, and tokens of known keys do not', async () => {
+  it('waits for a running fetch, while tokens of known keys do not wait', async () => {
     issuer.fault = 'held';
     await verifier.pass(35);
     const unknown = statusOfHeader({ kid: 'x' });
@@ -259,19 +262,19 @@ describe('a token that no key verifies', () => {
     expect(issuer.jwksHits).toBe(2);
   });
 
-  it('gets a fetch of its own if the one under way began 5 s ago, before its key was published', async () => {
+  it('causes a second fetch if the running fetch began 5 s ago, before the key was published', async () => {
     issuer.fault = 'held';
     await verifier.pass(35);
     jest.advanceTimersByTime(6_000);
     const key = await issuer.rotate('published-meanwhile');
     const status = statusOfNew(key);
-    issuer.release(); // the key set from before
+    issuer.release(); // answers with the key set without the new key
     await verifier.until(() => issuer.jwksHits === 3);
     issuer.release();
     expect(await status).toBe(200);
   });
 
-  it('waits together with all others for one fetch', async () => {
+  it('waits for the same fetch as all other such tokens', async () => {
     await verifier.pass(5);
     const tokens = await Promise.all(
       Array.from({ length: 500 }, (_, index) => issuer.token({ header: { kid: `forged-${index}` } })),
@@ -281,7 +284,7 @@ describe('a token that no key verifies', () => {
     expect(issuer.jwksHits).toBe(2);
   });
 
-  it('is judged by the keys while the metadata are not answered', async () => {
+  it('is checked with fetched keys while the issuer gives no metadata', async () => {
     await verifier.pass(30);
     issuer.fault = 'silent metadata';
     await verifier.pass(6);
@@ -292,7 +295,7 @@ describe('a token that no key verifies', () => {
 });
 
 describe('a rotation', () => {
-  it('without warning: the first token of the new key gets 200 where no fetch was in the last 5 s', async () => {
+  it('without a warning: the first token of the new key gets 200 if there was no fetch in the last 5 s', async () => {
     for (const kid of ['k1', 'k2', 'k3']) {
       await verifier.pass(MINUTE_SECONDS + 5);
       const former = issuer.signer;
@@ -304,7 +307,7 @@ describe('a rotation', () => {
     }
   });
 
-  it('without key ids: tokens of the new key get 200 once it was published for a minute', async () => {
+  it('without key ids: tokens of the new key get 200 after the key has been published for a minute', async () => {
     const keys = [await signingKey('ES256', 'a'), await signingKey('ES256', 'b')];
     issuer.published = keys.map(withoutKeyId);
     await verifier.pass(MINUTE_SECONDS);
@@ -322,7 +325,7 @@ describe('a rotation', () => {
     { forged: 'unknown key ids', headerOf: (index: number) => ({ kid: `forged-${index}` }) },
     { forged: 'no key id', headerOf: () => ({ kid: undefined }) },
   ])(
-    'published 5 s before it signs, beside a flood of forged tokens with $forged: 200; one fetch in 5 s at most',
+    'of a key that was published 5 s before it signs: its tokens get 200 during a flood of tokens with $forged',
     async ({ headerOf }) => {
       let index = 0;
       const forge = async (): Promise<number> => {
@@ -342,12 +345,12 @@ describe('a rotation', () => {
       });
       expect([...statuses]).toEqual([200]);
       const fetches = [...before, ...published, ...after].length;
-      expect(fetches).toBeLessThanOrEqual(145 / 5 + 145 / 35); // of tokens, and of the timer
+      expect(fetches).toBeLessThanOrEqual(145 / 5 + 145 / 35); // those for tokens, and those of the timer
     },
   );
 
   it.each<Fault>(['slow', 'status 500', 'down'])(
-    'while the key set is %s: 503 until a fetch has succeeded, then 200; known keys stay',
+    'while the key set is %s: tokens of the new key get 503 until a fetch succeeds, those of known keys always get 200',
     async (fault) => {
       await verifier.pass(5);
       issuer.fault = fault;
@@ -374,7 +377,7 @@ describe('an issuer whose nodes have different key sets', () => {
     issuer.nodes = [issuer.published, published];
     const tokens = [await issuer.token(), await issuer.token({ key: issuer.findKey('RS256') })];
     await verifier.pass(5);
-    expect(await statusOfNew()).toBe(200); // by the fetch for its key id
+    expect(await statusOfNew()).toBe(200); // the token caused a fetch, because its key id was unknown
     const statuses = new Set<number>();
     const asked = await verifier.pass(300, async () => {
       for (const token of [...tokens, await issuer.token()]) statuses.add(await statusOf(token));
@@ -383,7 +386,7 @@ describe('an issuer whose nodes have different key sets', () => {
     expect(asked.length).toBeLessThan(25);
   });
 
-  it('is asked twice in 35 s at most, also if they have no key in common', async () => {
+  it('is asked at most twice in 35 s, also if the key sets have no key in common', async () => {
     const { published } = issuer;
     await issuer.rotate('alone', { keepOld: false });
     issuer.nodes = [published, issuer.published];
@@ -393,7 +396,7 @@ describe('an issuer whose nodes have different key sets', () => {
     for (const key of [issuer.signer, issuer.findKey('RS256')]) expect(await statusOfNew(key)).toBe(200);
   });
 
-  it('has a withdrawn key refused by the second fetch that lacks it, 1 s after the first', async () => {
+  it('has a withdrawn key refused after two fetches that lack the key, the second 1 s after the first', async () => {
     const token = await issuer.token();
     issuer.published = issuer.published.slice(1);
     const asked = await verifier.pass(35);
@@ -410,22 +413,25 @@ describe('an issuer', () => {
     { fault: 'endless', reason: 'the document has more than 1048576 bytes' },
     { fault: 'bomb', reason: 'the document has more than 1048576 bytes' },
     { fault: 'drip', reason: 'gives no whole answer within 10 s' },
-  ])('that answers with $fault: known keys stay, and nothing of the answer counts', async ({ fault, reason }) => {
-    const known = await issuer.token();
-    issuer.fault = fault;
-    const key = await signingKey('ES256', 'of-this-answer');
-    issuer.published = [key.jwk];
-    await verifier.pass(MINUTE_SECONDS);
-    await verifier.pass(5);
-    expect(verifier.warnings).toContainEqual(
-      expect.objectContaining({
-        message: `issuer ${issuer.url}: failed, retrying`,
-        reason: expect.stringContaining(reason),
-      }),
-    );
-    expect(await statusOf(known)).toBe(200);
-    expect(await statusInTime(await issuer.token({ key }))).not.toBe(200);
-  });
+  ])(
+    'that answers with $fault: known keys stay in use, and no key of the answer is used',
+    async ({ fault, reason }) => {
+      const known = await issuer.token();
+      issuer.fault = fault;
+      const key = await signingKey('ES256', 'of-this-answer');
+      issuer.published = [key.jwk];
+      await verifier.pass(MINUTE_SECONDS);
+      await verifier.pass(5);
+      expect(verifier.warnings).toContainEqual(
+        expect.objectContaining({
+          message: `issuer ${issuer.url}: failed, retrying`,
+          reason: expect.stringContaining(reason),
+        }),
+      );
+      expect(await statusOf(known)).toBe(200);
+      expect(await statusInTime(await issuer.token({ key }))).not.toBe(200);
+    },
+  );
 
   it.each([
     { what: 'nothing', members: { issuer: undefined }, fault: 'names no issuer, so it is no metadata document' },
@@ -448,13 +454,13 @@ describe('an issuer', () => {
       members: { jwks_uri: 'http://a/jwks' },
       fault: 'without https',
     },
-  ])('whose metadata name $what: they are refused', async (row) => {
+  ])('has its metadata refused if they name $what', async (row) => {
     const { issuer: name = 'https://a', members, fault } = row;
     publish({ issuer: name, jwks_uri: `${name}/jwks`, ...members });
     await expect(discover(name, { OAUTH_ALLOW_HTTP: false })).rejects.toThrow(fault);
   });
 
-  it('may be plain http with OAUTH_ALLOW_HTTP=true alone, and so may its key set', async () => {
+  it('may use plain http only with OAUTH_ALLOW_HTTP=true, and its key set may only if the issuer does', async () => {
     const metadata = { issuer: 'http://a', jwks_uri: 'http://a/jwks' };
     publish(metadata);
     expect(await discover('http://a', { OAUTH_ALLOW_HTTP: true })).toMatchObject(metadata);
@@ -472,7 +478,7 @@ describe('an issuer', () => {
     expect(ask).not.toHaveBeenCalled();
   });
 
-  it('whose metadata are those of RFC 8414 alone, below its path: they are read', async () => {
+  it('may publish metadata only at the address of RFC 8414, with its path at the end', async () => {
     const metadata = { issuer: 'https://a/tenant', jwks_uri: 'https://a/keys' };
     const addresses: unknown[] = [];
     jest.spyOn(globalThis, 'fetch').mockImplementation(async (address) => {
@@ -486,7 +492,7 @@ describe('an issuer', () => {
     ]);
   });
 
-  it('whose key set is configured may publish no metadata: nobody is warned', async () => {
+  it('with OAUTH_JWKS_URI may publish no metadata, and the log has no warning', async () => {
     const variables = { OAUTH_ISSUER: ['accounts'], OAUTH_JWKS_URI: [`${issuer.url}/jwks`] };
     const configured = await new Verifier([issuer], variables).start();
     expect(await configured.findStatus(await issuer.token({ claims: { iss: 'accounts' } }))).toBe(200);
@@ -494,7 +500,7 @@ describe('an issuer', () => {
     configured.issuers.onApplicationShutdown();
   });
 
-  it('whose metadata have members of other types: these are left out', async () => {
+  it('may publish metadata with members of wrong types, which are ignored', async () => {
     const needed = { issuer: 'https://a', jwks_uri: 'https://a/jwks' };
     publish({
       ...needed,
@@ -508,7 +514,7 @@ describe('an issuer', () => {
   });
 });
 
-/** All addresses answer with it. */
+/** Makes every address answer with these metadata. */
 function publish(metadata: object): void {
   jest.spyOn(globalThis, 'fetch').mockImplementation(async () => Response.json(metadata));
 }

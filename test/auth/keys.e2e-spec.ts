@@ -30,7 +30,7 @@ const moment = (seconds: number): string => new Date(Date.now() + seconds * 1000
 liftLimitsOfIssuers();
 const world = localWorld({
   prepare: async (database) => {
-    // Of a firm that means it well: the last use of a key is noted all the same
+    // Some companies set this for a role that only reads. The last use of a key is still noted
     await database.query(`do $$ begin execute format(
       'alter role order_lookup_service in database %I set default_transaction_read_only = on', current_database()); end $$`);
     await issueKey(database, { key: special.revoked, revokedAt: moment(-1) });
@@ -40,15 +40,15 @@ const world = localWorld({
   },
 });
 
-/** Asks one of the operations, each in its turn. */
+/** Sends a request to the next one of the operations. */
 const ask = (headers: Headers) => world.get(ALL_PATHS[asked++ % ALL_PATHS.length] as string, { headers });
 const statusOf = async (headers: Headers): Promise<number> => (await ask(headers)).status;
-/** A token that looks like one of the issuer, with a signature of random bytes. */
+/** Returns a token that looks like a token of the issuer, but has random bytes as its signature. */
 function forged(kid: string, claims = world.token.split('.')[1]): string {
   const signature = randomBytes(256).toString('base64url');
   return `Bearer ${encodePart({ alg: 'RS256', kid })}.${claims}.${signature}`;
 }
-/** The status of a request whose bytes are sent as they are. */
+/** Returns the status of a request whose header bytes are sent unchanged. */
 async function rawStatus(headers: string): Promise<number> {
   const reader = await Reader.to(world.service.url);
   const { status } = await reader.ask(Buffer.from(`GET ${PATH} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`, 'latin1'));
@@ -67,12 +67,12 @@ describe('an API key', () => {
     { name: 'expired', reason: 'expired', sent: () => special.expired },
     { name: 'with its last character changed', reason: 'malformed', sent: withOtherEnd },
     { name: 'cut short', reason: 'malformed', sent: (key) => key.slice(0, -1) },
-    { name: 'in other case', reason: 'unknown', sent: (key) => key.toUpperCase() },
+    { name: 'in capitals', reason: 'unknown', sent: (key) => key.toUpperCase() },
     { name: 'of 5,000 characters', reason: 'unknown', sent: () => 'x'.repeat(5_000) },
     { name: 'that is SQL', reason: 'unknown', sent: () => `' or 1=1 --` },
     { name: 'that is not ASCII', reason: 'unknown', sent: () => 'schlüssel' },
     { name: '__proto__', reason: 'unknown', sent: () => '__proto__' },
-  ])('is refused alike: $name', async ({ reason, sent }) => {
+  ])('gets the same 401 for each fault: $name', async ({ reason, sent }) => {
     const reply = await ask({ 'Api-Key': sent(world.key.key) });
     expect(expectProblem(reply, 'invalid-credentials')).toMatchObject({
       detail: 'The credentials of the request are not valid.',
@@ -84,7 +84,7 @@ describe('an API key', () => {
     expect(line).toMatchObject({ credential: 'api_key', reason });
   });
 
-  it.each(['Api_Key', 'X-Api-Key', 'ApiKey', 'Cookie'])('is not looked for in %s, nor in the query', async (name) => {
+  it.each(['Api_Key', 'X-Api-Key', 'ApiKey', 'Cookie'])('is not read from %s or from the query', async (name) => {
     const headers = { 'Api-Key': undefined, [name]: world.key.key };
     const reply = await world.get(`${PATH}?Api-Key=${world.key.key}`, { headers });
     const description = 'Api-Key is missing: send your API key.';
@@ -93,13 +93,13 @@ describe('an API key', () => {
     ]);
   });
 
-  it('is accepted under a name in any case, and whatever its form', async () => {
+  it('is accepted if the header has capitals or small letters, also if the listed key has another form', async () => {
     const { key } = world.key;
     for (const name of ['API-KEY', 'aPi-KeY']) expect(await statusOf({ 'Api-Key': undefined, [name]: key })).toBe(200);
     for (const known of [special.foreign, special.ownSpelling]) expect(await statusOf({ 'Api-Key': known })).toBe(200);
   });
 
-  it('has its last use noted, at most once a minute; revision and history stay as they are', async () => {
+  it('has its last use noted at most once a minute, which changes neither the revision nor the history', async () => {
     const uses = () => world.database.query<{ at: Date }>('select last_used_at as at from api_key_use');
     const records = () =>
       world.database.query(
@@ -127,14 +127,14 @@ describe('both credentials', () => {
     { headers: { Authorization: '' }, missing: ['Authorization'] },
     { headers: { Authorization: 'Bearer' }, missing: ['Authorization'] },
     { headers: { Authorization: 'bearer ' }, missing: ['Authorization'] },
-  ])('are needed: $headers is not enough', async ({ headers, missing }) => {
+  ])('are needed, so a request with $headers gets 401', async ({ headers, missing }) => {
     const reply = await ask(headers);
     const { issues } = expectProblem(reply, 'missing-credentials');
     expect(issues?.map(({ field, location }) => [field, location])).toEqual(missing.map((field) => [field, 'header']));
     expect(reply.headers.get('www-authenticate')).toBe(CHALLENGES);
   });
 
-  it('are both named by one 401 where the key is wrong and the token is missing', async () => {
+  it('are both named by one 401 if the key is wrong and the token is missing', async () => {
     const { issues } = expectProblem(
       await ask({ 'Api-Key': 'wrong', Authorization: undefined }),
       'invalid-credentials',
@@ -145,7 +145,7 @@ describe('both credentials', () => {
     ]);
   });
 
-  it('may have spaces and tabs around them, and nothing else', async () => {
+  it('may have spaces and tabs around them, but no other white space', async () => {
     const { key } = world.key;
     for (const space of [' ', '\t', ' \t '])
       expect(
@@ -159,12 +159,12 @@ describe('both credentials', () => {
         [space, world.token],
       ])
         expect(await rawStatus(`Api-Key: ${sent}\r\nAuthorization: ${token}\r\n`)).toBe(
-          space === '\u000b' ? 400 : 401, // a control character is no field value at all
+          space === '\u000b' ? 400 : 401, // a control character makes the header malformed
         );
   });
 });
 
-describe('a token beside a wrong key', () => {
+describe('a token of a request with a wrong key', () => {
   it.each<{ name: string; token: () => string | Promise<string> }>([
     { name: 'whose signature is wrong', token: () => forged('rsa-1') },
     { name: 'whose key id is unknown', token: () => forged('unknown') },
@@ -172,7 +172,7 @@ describe('a token beside a wrong key', () => {
     { name: 'that is no token', token: () => 'Bearer a.b' },
     { name: 'of another scheme', token: () => 'Basic dXNlcjpwYXNz' },
     { name: 'that is valid', token: () => world.token },
-  ])('is not judged: $name', async ({ token }) => {
+  ])('is not checked, so the answer names only the key: a token $name', async ({ token }) => {
     for (const [slug, key] of [
       ['missing-credentials', undefined],
       ['invalid-credentials', 'wrong'],
@@ -183,7 +183,7 @@ describe('a token beside a wrong key', () => {
     }
   });
 
-  it('costs no signature check and no fetch: new tokens are served, and a rotation is found', async () => {
+  it('causes no signature check and no fetch of keys; during a flood other callers are served as usual', async () => {
     const { issuer, service } = world;
     const verified = () => service.metric('order_lookup_tokens_verified_total');
     const [before, hits] = [await verified(), issuer.jwksHits];
@@ -203,8 +203,8 @@ describe('a token beside a wrong key', () => {
     for (let at = 0; at < 20; at++) expect(await statusOf({ Authorization: await issuer.token() })).toBe(200);
     await until(async () => count > 200);
     expect((await verified()) - before).toBe(20);
-    const minutes = Math.ceil((performance.now() - begun) / 60_000); // the service itself asks once a minute
-    expect(issuer.jwksHits - hits).toBeLessThanOrEqual(minutes);
+    const fetchesOfTimer = Math.ceil((performance.now() - begun) / 35_000); // REFRESH_INTERVAL_MS
+    expect(issuer.jwksHits - hits).toBeLessThanOrEqual(fetchesOfTimer);
     await issuer.rotate('real');
     await until(async () => (await statusOf({ Authorization: await issuer.token() })) === 200);
     over.abort();
@@ -213,7 +213,7 @@ describe('a token beside a wrong key', () => {
   });
 });
 
-it('API_KEY_MAX_AGE_SECONDS is how long keys count without the database, also revoked ones: then 503, never 401', async () => {
+it('without the database, keys get 200 for API_KEY_MAX_AGE_SECONDS, also revoked ones, and then 503', async () => {
   const MAX_AGE_SECONDS = 600;
   proxy = await Proxy.before(world.database.urlOf('order_lookup_service'));
   const { key, id } = await issueKey(world.database);
@@ -228,7 +228,7 @@ it('API_KEY_MAX_AGE_SECONDS is how long keys count without the database, also re
   expect(leftMs).toBeLessThanOrEqual(MAX_AGE_SECONDS * 1_000);
   await world.database.query('update api_key set revoked_at = now() where id = $1', [id]);
   const headers = { 'Api-Key': key };
-  expect((await world.get(PATH, { service, headers })).status).toBe(200); // nothing can be known of it
+  expect((await world.get(PATH, { service, headers })).status).toBe(200); // the service cannot know of the revocation
 
   letPass(MAX_AGE_SECONDS * 1_000);
   const reply = await world.get(PATH, { service });
@@ -236,7 +236,7 @@ it('API_KEY_MAX_AGE_SECONDS is how long keys count without the database, also re
   expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
   const { status, text } = await service.readiness();
   expect(status).toBe(503);
-  expect(JSON.parse(text)).toMatchObject({ detail: 'The list of API keys is too old.' }); // the codes are not
+  expect(JSON.parse(text)).toMatchObject({ detail: 'The list of API keys is too old.' }); // codes never become too old
   const told = await service.waitForLog(({ msg }) => msg.endsWith('callers are refused'));
   expect(Date.parse(String(told['callersRefusedAt']))).toBeLessThan(Date.parse(told.time));
 

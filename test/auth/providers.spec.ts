@@ -1,4 +1,4 @@
-// The tokens of identity providers, truly signed, with key sets over real HTTP.
+// Tokens like those of real identity providers. The test signs them, and publishes the keys over real HTTP.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
@@ -13,18 +13,18 @@ type Settings = Readonly<Record<string, string>>;
 
 interface ProviderToken {
   readonly what: string;
-  /** `accepted`, or the reason of the refusal. */
+  /** The expected outcome: `accepted`, or the reason of the refusal. */
   readonly outcome: string;
   readonly header?: Members;
   readonly claims: Members;
-  /** Settings that only this token needs. */
+  /** Further settings of the service for this token. */
   readonly settings?: Settings;
 }
 
 interface Provider {
-  /** The name in the first column of the page. */
+  /** The provider's name in the first column of docs/identity-providers.md. */
   readonly name: string;
-  /** The settings of the page. */
+  /** The settings of the service that the page names for this provider. */
   readonly settings: Settings;
   readonly tokens: readonly ProviderToken[];
 }
@@ -42,7 +42,7 @@ afterAll(() => issuer.close());
 beforeEach(() => {
   Verifier.turnClock();
   const { fetch: ask } = globalThis;
-  // The metadata of real providers are not asked for
+  // Only the issuer of the test is asked, and never a real provider
   jest.spyOn(globalThis, 'fetch').mockImplementation(async (address, options) => {
     const isOurs = typeof address === 'string' && address.startsWith(issuer.url);
     if (!isOurs) throw new Error('only the issuer of the test is asked');
@@ -101,7 +101,7 @@ it('a token of Entra ID for Microsoft Graph, which signs a hash of the nonce: si
   expect(await judge(token, ENTRA_ID)).toBe('signature');
 });
 
-it('each provider of the page has tokens, and each provider with tokens has a row', () => {
+it('each provider of docs/identity-providers.md has tokens here, and each provider here has a row there', () => {
   const [rows = ''] = readFileSync('docs/identity-providers.md', 'utf8').split('## Tokens that are no JWT');
   const names = Array.from(rows.matchAll(/^\| (?!Provider)([^|-][^|]*) \|/gm), ([, name]) => name);
   expect(new Set(names)).toEqual(new Set(PROVIDERS.map(({ name }) => name)));

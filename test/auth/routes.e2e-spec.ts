@@ -1,4 +1,5 @@
-// All routes of the application, and of controllers with each form of `@Public()`: their paths, and who may call them.
+// The paths of all routes, and whether callers without credentials may use them. A module of the test adds controllers
+// with each form of `@Public()`.
 import 'reflect-metadata';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Controller, Get, type LoggerService, Module, Post } from '@nestjs/common';
@@ -11,9 +12,9 @@ import { ALL_PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
 import { type Reply, readReply } from '../support/exchange.js';
 
-/** What an operation answers to a caller without credentials. */
+/** The reply of an operation to a caller without credentials. */
 interface Answered {
-  /** Method and path. */
+  /** The method and the path, such as `GET /docs`. */
   readonly operation: string;
   readonly reply: Reply;
 }
@@ -98,7 +99,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-it('every route is below BASE_PATH, except the entrance, and those of a module that AppModule does not list', () => {
+it('every route is below BASE_PATH, except the entrance and routes of a module that AppModule does not list', () => {
   const isBelow = (path: string): boolean => path === BASE_PATH || path.startsWith(`${BASE_PATH}/`);
   const outside = new Set(routes.map(({ path }) => path).filter((path) => !isBelow(path)));
   expect([...outside].toSorted()).toEqual(['/', '/closed', '/open', '/open/closed', '/unmarked', '/unmarked/open']);

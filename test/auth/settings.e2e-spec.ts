@@ -1,5 +1,5 @@
-// A service with a scope, a token type and a rate limit, and the lines that its log has for refusals. Somebody who has
-// only the `instance` of a 401 finds in one line which credential was refused, why, and whose credentials were sent.
+// A service with a scope, a token type and a rate limit. The other tests are about the lines that its log has for
+// refusals: the `instance` of a 401 leads to one line, which says which credential was refused, why, and whose it was.
 import { randomUUID } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
@@ -45,7 +45,7 @@ const ask = (client: string, { path = PATH, headers = {} }: Sent): Promise<Reply
 const askWith = (client: string, authorization: string): Promise<Reply> =>
   ask(client, { headers: { Authorization: authorization } });
 
-it('OAUTH_REQUIRED_SCOPE answers 403 with the scope that lacks', async () => {
+it('OAUTH_REQUIRED_SCOPE: a token without the scope gets 403, which names the scope', async () => {
   const lacking = [undefined, 'lookups', 'lookups.read.all', ['x'], ['no lookups.read'], 7];
   for (const scope of lacking) {
     const reply = await askWith('Scopes', await token({ scope }));
@@ -64,7 +64,7 @@ it('OAUTH_REQUIRED_SCOPE answers 403 with the scope that lacks', async () => {
   }
 });
 
-it('RATE_LIMIT_PER_MINUTE counts every request with a valid key, whatever its answer is', async () => {
+it('RATE_LIMIT_PER_MINUTE counts every request with a valid key, also those that are refused', async () => {
   const Authorization = await token();
   const good: Sent = { headers: { Authorization } };
   const same: Sent = { headers: { Authorization, 'If-None-Match': '*' } };
@@ -100,15 +100,15 @@ interface Refusal {
   readonly tokenClient?: string;
   readonly status: number;
   readonly credential: string;
-  /** Whose API key is sent. */
+  /** The client whose API key is sent. */
   readonly client?: string;
-  /** That is sent where no client has one. */
+  /** Returns the API key to send, if it is not that of a client. */
   readonly key?: () => string | undefined;
   readonly authorization?: () => Promise<string | undefined>;
 }
 
 const EXPIRED = { exp: 1 };
-/** A token whose header says something else. No signature is looked at before. */
+/** Returns a token with another header. Its signature is wrong, but the service checks the header first. */
 async function withHeader(header: object): Promise<string> {
   return (await token()).replace(/^[^.]+/, encodePart(header));
 }
@@ -129,7 +129,7 @@ const REFUSED_KEYS: readonly Refusal[] = [
   },
 ];
 
-/** Five parts, as RFC 7516 has them. */
+/** An encrypted token, which has five parts (RFC 7516). */
 const ENCRYPTED = `${encodePart({ alg: 'RSA-OAEP', enc: 'A256GCM' })}.a.b.c.d`;
 
 const REFUSED_TOKENS: readonly Pick<Refusal, 'reason' | 'authorization' | 'tokenClient'>[] = [
@@ -164,27 +164,30 @@ it.each<Refusal>([
     const status = refusal.reason === 'scope' ? 403 : 401;
     return { ...refusal, status, credential: 'access_token', client: 'test' };
   }),
-])('$reason: $status, and the line of its instance names the $credential', async (refusal) => {
-  const { reason, status, credential, client = '', authorization = token } = refusal;
-  const owner = keys[client];
-  const key = owner?.key ?? refusal.key?.();
-  const sent = await authorization();
-  const reply = await world.get(PATH, { headers: { 'Api-Key': key, Authorization: sent } });
-  const id = (JSON.parse(reply.text) as ProblemBody).instance.replace('urn:uuid:', '');
-  const line = await world.service.waitForLog(({ requestId }) => requestId === id);
-  expect(line).toMatchObject({
-    level: 'info', // no caller sets off alarms
-    statusCode: status,
-    credential,
-    reason,
-    address: '127.0.0.1',
-  });
-  expect(reply.status).toBe(status);
-  expect(line['client']).toBe(owner && client);
-  expect(line['keyId']).toBe(owner?.id);
-  expect(line['tokenClient']).toBe(refusal.tokenClient);
-  for (const secret of [key, sent]) expectUntold(secret, reply.text);
-});
+])(
+  'a refusal because of "$reason" is a $status, and its log line names the credential $credential',
+  async (refusal) => {
+    const { reason, status, credential, client = '', authorization = token } = refusal;
+    const owner = keys[client];
+    const key = owner?.key ?? refusal.key?.();
+    const sent = await authorization();
+    const reply = await world.get(PATH, { headers: { 'Api-Key': key, Authorization: sent } });
+    const id = (JSON.parse(reply.text) as ProblemBody).instance.replace('urn:uuid:', '');
+    const line = await world.service.waitForLog(({ requestId }) => requestId === id);
+    expect(line).toMatchObject({
+      level: 'info', // a caller must not cause an alarm
+      statusCode: status,
+      credential,
+      reason,
+      address: '127.0.0.1',
+    });
+    expect(reply.status).toBe(status);
+    expect(line['client']).toBe(owner && client);
+    expect(line['keyId']).toBe(owner?.id);
+    expect(line['tokenClient']).toBe(refusal.tokenClient);
+    for (const secret of [key, sent]) expectUntold(secret, reply.text);
+  },
+);
 
 it.each([
   {
@@ -195,7 +198,7 @@ it.each([
     credential: 'access_token',
     double: (key: string, sent: string) => ({ 'Api-Key': key, Authorization: `${sent}, Basic x` }),
   },
-])('a repeated $credential: 400, and the line names the reason and the client', async ({ credential, double }) => {
+])('a repeated $credential gets 400, and its log line names reason and client', async ({ credential, double }) => {
   const sent = await token();
   const reply = await world.get(PATH, { headers: double(world.key.key, sent) });
   expectProblem(reply, 'malformed-request');
@@ -207,11 +210,11 @@ it.each([
   for (const secret of [world.key.key, sent]) expectUntold(secret, reply.text);
 });
 
-it('the line of an accepted request names the client of the key and the client of the token', async () => {
+it('the log line of an accepted request names the client of the key and the client of the token', async () => {
   const service = await world.start({ LOG_LEVEL: 'debug' });
   await service.ready();
   const authorization = await token({ client_id: 'others' });
-  // The second time the token is remembered
+  // The service remembers the token of the first request, so the second request takes another way
   for (const id of [randomUUID(), randomUUID()]) {
     const headers = { Authorization: authorization, 'X-Request-Id': id };
     expect(await world.get(PATH, { service, headers })).toMatchObject({ status: 200 });
@@ -220,7 +223,7 @@ it('the line of an accepted request names the client of the key and the client o
   }
 });
 
-/** Short texts are no secrets. */
+/** Asserts that neither the answer nor the log contains the secret. Short texts are no secrets. */
 function expectUntold(secret: string | undefined, answer: string): void {
   if (secret === undefined || secret.length <= 20) return;
   for (const text of [answer, world.service.output]) {

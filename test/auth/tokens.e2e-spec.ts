@@ -14,7 +14,7 @@ liftLimitsOfIssuers();
 slowMonotonicClock();
 const world = localWorld();
 const stranger = await signingKey('RS256', 'stranger');
-/** An issuer that is not ours: its key set holds the key of the stranger. */
+/** An issuer that the service does not accept. Its key set contains the key of the stranger. */
 const elsewhere = await Issuer.start();
 elsewhere.published = [stranger.jwk];
 const address = `${elsewhere.url}/jwks`;
@@ -22,14 +22,14 @@ let asked = 0;
 
 afterAll(() => elsewhere.close());
 
-/** What a token has that differs from a valid one; undefined leaves a member out. */
+/** The parts in which a token differs from a valid token. Undefined leaves a member out. */
 interface Parts {
   header?: Record<string, unknown>;
   claims?: Record<string, unknown>;
   by?: SigningKey;
 }
 
-/** Rows with titles: without keys, which differ from run to run, and without long texts. */
+/** Adds titles to the rows. A title contains no key, which differs from run to run, and no long text. */
 function titled(rows: readonly Parts[]): { readonly what: string; readonly parts: Parts }[] {
   const show = (name: string, value: unknown): unknown => {
     if (name === 'by' || name === 'jwk') return 'of the stranger';
@@ -47,7 +47,7 @@ function contentOf({ header, claims, by = world.issuer.signer }: Parts): string 
   const encodedHeader = encodePart({ alg: 'RS256', kid: by.kid, typ: 'at+jwt', ...header });
   return `${encodedHeader}.${encodePart({ ...world.issuer.claims, ...claims })}`;
 }
-/** A token that its key has signed, by the algorithm of its header if the key can do that. */
+/** Returns a signed token. The signature has the algorithm of the header, if the key can sign so. */
 function signed(parts: Parts = {}): string {
   const { privateKey, alg: algorithmOfKey } = parts.by ?? world.issuer.signer;
   const content = contentOf(parts);
@@ -65,14 +65,14 @@ function signText(content: string, algorithm: string, key: KeyObject): Buffer {
   return sign(digest, text, { key, padding, saltLength: constants.RSA_PSS_SALTLEN_DIGEST });
 }
 
-/** Asks one of the operations, each in its turn. */
+/** Sends a request to the next one of the operations. */
 function ask(authorization: string): Promise<Reply> {
   asked += 1;
   const path = ALL_PATHS[asked % ALL_PATHS.length] ?? '';
   return world.get(path, { headers: { Authorization: authorization } });
 }
 
-/** Expects a token to be refused: the same 401 for each, the reason in the log, and no byte of the token anywhere. */
+/** Asserts that a token gets the usual 401, that the log has the reason, and that no part of the token is shown. */
 async function expectRefused(
   authorization: string,
   reason: RefusalReason,
@@ -95,7 +95,7 @@ async function expectRefused(
   for (const part of longPartsOf(authorization)) expect(said).not.toContain(part);
 }
 
-/** Header, claims and signature: those that are long enough to be told from other words. */
+/** Returns header, claims and signature of a token, without short parts, which may occur in other texts by chance. */
 function longPartsOf(authorization: string): string[] {
   return authorization.split(/[ .]/).filter(({ length }) => length >= 20);
 }
@@ -123,7 +123,7 @@ describe('an access token is accepted', () => {
     expect((await ask(`Bearer ${signed(parts)}`)).status).toBe(200);
   });
 
-  it('signed with ES256 or EdDSA, and within the skew of 30 s', async () => {
+  it('if it is signed with ES256 or EdDSA, and if its times are wrong by less than the skew of 30 s', async () => {
     const { issuer } = world;
     const tokens = [
       await issuer.token({ key: issuer.findKey('ES256') }),
@@ -132,7 +132,7 @@ describe('an access token is accepted', () => {
     tokens.push(signed({ claims: { nbf: now() + 20 } }));
     tokens.push(signed({ claims: { iat: now() + 600 } }));
     for (const token of tokens) expect((await ask(token)).status).toBe(200);
-    // Signed anew each time: the machine may have been away for the other ten seconds
+    // Each attempt makes a new token, because a slow machine may need more than the remaining ten seconds
     await until(async () => (await ask(signed({ claims: { exp: now() - 20 } }))).status === 200);
   });
 });
@@ -150,7 +150,7 @@ describe('an access token is refused', () => {
       header: { ...members, ...where },
     }));
 
-  /** Each token has one fault, and is signed truly, except where the fault is its signature. */
+  /** Tokens with one fault each. All signatures are valid, unless the signature is the fault. */
   const FAULTS: Partial<Record<RefusalReason, Parts[]>> = {
     algorithm: header('alg', ['none', 'None', 'NONE', 'nOnE', 'HS256', 'RS1', 'RSA-OAEP']),
     malformed: header('alg', ['', undefined, 7, ['RS256'], { toString: 1 }]),
@@ -164,7 +164,7 @@ describe('an access token is refused', () => {
       ...ofStranger({ kid: undefined }),
       { by: stranger, header: { kid: 'rsa-1' } },
       { by: stranger, header: { kid: undefined } },
-      // The key could verify these, but its issuer publishes it for RS256 alone
+      // The key could verify these tokens, but the issuer publishes it only for RS256
       ...header('alg', ['RS384', 'RS512', 'PS256', 'PS384', 'PS512']),
       { header: { kid: 'ec-1' } },
       { header: { alg: 'ES256', kid: 'ec-1' } },
@@ -201,7 +201,7 @@ describe('an access token is refused', () => {
     'no-expiry': claims('exp', [undefined, null, '9999999999', 1e308, {}, true, { toString: 1 }]),
     expired: claims('exp', [-1, 1]),
     'not-before': claims('nbf', ['0', null]),
-    claims: claims('iat', ['now', {}]), // any number is fine
+    claims: claims('iat', ['now', {}]), // any number is accepted
   };
   const ROWS = Object.entries(FAULTS).flatMap(([reason, rows]) =>
     titled(rows).map((row) => ({ ...row, reason: reason as RefusalReason })),
@@ -276,7 +276,7 @@ describe('an access token is refused', () => {
     await expectRefused(`Bearer ${token()}`, reason);
   });
 
-  it('keyed with our public key as a secret, in every encoding', async () => {
+  it('if it has a MAC with the public key as the secret, in every encoding', async () => {
     const { jwk } = world.issuer.signer;
     const pem = await exportSPKI((await importJWK(jwk, 'RS256')) as CryptoKey);
     const der = Buffer.from(pem.replaceAll(/-----.*-----|\s/g, ''), 'base64');
@@ -290,17 +290,17 @@ describe('an access token is refused', () => {
   });
 
   it.each(['Basic dXNlcjpwYXNz', 'Token abc', 'Digest username="x"', 'DPoP abc'])(
-    'under another scheme: %s',
+    'if the header has another scheme: %s',
     (authorization) => expectRefused(authorization, 'scheme', ''),
   );
 
-  it('without a request to the addresses that a token names, and without a fetch', () => {
+  it('and none of the refused tokens has caused a fetch of keys, or a request to an address in the token', () => {
     expect(elsewhere.hits.size).toBe(0);
     expect(world.issuer.jwksHits).toBe(1);
   });
 });
 
-it('an issuer that is away at the start: nobody is refused, 503 until its keys are there', async () => {
+it('if the issuer is away at the start, callers get 503, and no 401, until its keys are fetched', async () => {
   const { issuer } = world;
   issuer.fault = 'down';
   useMachineClock();
