@@ -1,8 +1,12 @@
 // Starts only the database of the demo, with files that an earlier start has left.
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { DemoDatabase } from '../../src/demo/demo-database.js';
+import { findPrograms } from '../../src/demo/postgres-programs.js';
+import { PostgresServer } from '../../src/demo/postgres-server.js';
+import { freePort, listen } from '../support/ports.js';
 import { testFolder } from '../support/test-folder.js';
 
 const folder = testFolder();
@@ -19,6 +23,15 @@ function leaveLockFile(content: string): void {
   const hourAgo = new Date(Date.now() - 3_600_000);
   writeFileSync(inData('postmaster.pid'), content);
   utimesSync(inData('postmaster.pid'), hourAgo, hourAgo);
+}
+
+/** PostgreSQL's answer while it repairs its data: an ErrorResponse with the SQLSTATE 57P03. */
+const IS_STARTING = toMessage('E', 'SFATAL\0C57P03\0Mthe database system is starting up\0\0');
+
+function toMessage(type: string, text: string): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(length.byteLength + text.length);
+  return Buffer.concat([Buffer.from(type), length, Buffer.from(text)]);
 }
 
 it('the database of the demo starts if a full disk has left an empty password file', async () => {
@@ -39,6 +52,27 @@ it('the database of the demo starts again if it was killed and another program h
   process.kill(Number(postmaster), 'SIGKILL');
   leaveLockFile([process.pid, ...lines].join('\n')); // the process id of this program, which runs
   await expect(startAndStop()).resolves.toBeUndefined();
+});
+
+it('the demo waits for a server that still repairs its data, however old its lock file is', async () => {
+  await startAndStop();
+  const server = new PostgresServer(await findPrograms(), folder);
+  const port = await freePort();
+  await server.start(port);
+  let refusals = 2;
+  const repairing = createServer((client) => {
+    refusals -= 1;
+    if (refusals < 0) client.pipe(connect(port, '127.0.0.1')).pipe(client);
+    else client.once('data', () => client.end(IS_STARTING));
+  });
+  repairing.unref(); // if the test fails, the runner ends nevertheless
+  const repairingPort = String(await listen(repairing));
+  leaveLockFile(readFileSync(inData('postmaster.pid'), 'utf8').replace(`\n${port}\n`, `\n${repairingPort}\n`));
+  const database = await DemoDatabase.create(folder);
+  await database.start();
+  expect(new URL(database.url).port).toBe(repairingPort);
+  await database.stop();
+  repairing.close();
 });
 
 it('the demo says that its data is of another version of PostgreSQL, and what to do', async () => {

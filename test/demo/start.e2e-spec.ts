@@ -2,13 +2,14 @@
 //
 // The tests share one clone, in this order. Each needs the data of the tests before it, and the second also needs the
 // running demo of the first. So run the whole file: with `-t` a later test fails.
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { afterAll, expect, it } from '@jest/globals';
+import { isRoot } from '../../src/demo/postgres-programs.js';
 import { AREAS } from '../../src/lookups/code-rows.js';
 import { type Clone, testClone } from '../support/project-copy.js';
 import { isFree, listen } from '../support/ports.js';
@@ -22,6 +23,10 @@ const children: ChildProcess[] = [];
 /** Another program that has taken the exported port. */
 const other = createServer();
 const takenPort = String(await listen(other));
+
+/** A command that runs the words after it in a network of their own, in which the loopback device is down. */
+const WITHOUT_NETWORK = isRoot ? ['unshare', '-n'] : ['unshare', '--map-current-user', '-n'];
+const canUnshare = spawnSync('unshare', [...WITHOUT_NETWORK.slice(1), 'true']).status === 0;
 
 afterAll(() => {
   for (const child of children) child.kill('SIGKILL');
@@ -204,6 +209,16 @@ it('if a migration fails, npm start says that the data may be of another branch'
   const { status, stderr } = await launch({}).ended;
   expect(status).toBe(1);
   expect(stderr).toMatch(/^0100_of_this_branch\.sql, line 2: column "nope" does not exist\n[^]* of another branch/m);
+});
+
+if (!canUnshare) process.stderr.write('SKIPPED: a machine without a loopback network needs unshare of util-linux.\n');
+(canUnshare ? it : it.skip)('npm start says what to do on a machine without a loopback network', async () => {
+  const words = [...WITHOUT_NETWORK, process.execPath, 'dist/demo/main.js'];
+  const { status, stderr } = await begin(words, otherClone.folder, {}).ended;
+  expect(status).toBe(1);
+  expect(stderr.replaceAll(WAITING, '')).toMatch(
+    /^The database of the demo does not start: .*ENETUNREACH.* no loopback network: ip link set lo up\.\n$/,
+  );
 });
 
 it('npm start reports all faulty settings in one list before it starts anything', async () => {
