@@ -4,15 +4,15 @@ import { QueryFailedError } from 'typeorm';
 import { OperatorError, toMessage } from '../telemetry/error-message.js';
 
 interface Meaning {
-  /** The server is starting, or its network is. A command tries again. */
-  readonly mayCome?: true;
-  /** The setting that closed the session. PostgreSQL's message names it in another language, or not at all. */
+  /** True if the server may be reachable soon, because it or its network is starting. A command then tries again. */
+  readonly mayBecomeReachable?: true;
+  /** The setting whose limit closed the session. PostgreSQL's message does not name it, so `describe` adds it. */
   readonly setting?: string;
-  /** The remedy if no work could begin. */
+  /** The remedy if no work could begin. UnusableDatabase prints it. */
   readonly connecting?: string;
-  /** The remedy if PostgreSQL refused a statement of ours. */
+  /** The remedy if PostgreSQL refused a statement of a command. The command prints it (findRemedy). */
   readonly working?: string;
-  /** The remedy if the state of the server is to blame, also for a statement of a migration. */
+  /** The remedy if the state of the server is to blame. Commands print it also for migrations (findServerRemedy). */
   readonly state?: string;
 }
 
@@ -21,11 +21,11 @@ const UNKNOWN_CA: Meaning = {
   connecting:
     "The CA of the server's certificate is not known here: add sslrootcert=FILE to the connection string, with the file of the CA.",
 };
-const MAY_COME: Meaning = { mayCome: true, connecting: START_SERVER };
+const UNREACHABLE: Meaning = { mayBecomeReachable: true, connecting: START_SERVER };
 const CHECK_CONNECTION = 'Check the connection string, and that the server runs.';
 const STANDBY =
-  'This server is a hot standby, which takes no changes: name the primary in the connection string. If you only read, the role ' +
-  'must not demand SERIALIZABLE. On the primary: ' +
+  'This server is a hot standby, which takes no changes: name the primary in the connection string. To read here, ' +
+  'the default isolation of the role must not be serializable, which a standby refuses. On the primary: ' +
   "alter role ROLE in database DATABASE set default_transaction_isolation = 'read committed';";
 /** The sessions that hold a lock on a table, except this one. */
 const SHOW_LOCKS =
@@ -34,11 +34,11 @@ const SHOW_LOCKS =
 
 /** The keys are SQLSTATEs and the codes of Node.js. */
 const MEANINGS: Readonly<Record<string, Meaning>> = {
-  ECONNREFUSED: MAY_COME,
-  ECONNRESET: MAY_COME,
-  EHOSTUNREACH: MAY_COME,
-  ENETUNREACH: MAY_COME,
-  EAI_AGAIN: MAY_COME,
+  ECONNREFUSED: UNREACHABLE,
+  ECONNRESET: UNREACHABLE,
+  EHOSTUNREACH: UNREACHABLE,
+  ENETUNREACH: UNREACHABLE,
+  EAI_AGAIN: UNREACHABLE,
   ENOTFOUND: { connecting: START_SERVER },
   ETIMEDOUT: { connecting: START_SERVER },
   ERR_TLS_CERT_ALTNAME_INVALID: { connecting: 'Write the host in the connection string as its certificate names it.' },
@@ -48,18 +48,18 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_CA,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_CA,
   // cannot_connect_now: the server starts, stops or recovers
-  '57P03': { mayCome: true },
+  '57P03': { mayBecomeReachable: true },
   // feature_not_supported: while a transaction begins, PostgreSQL says this only on a hot standby
   '0A000': { connecting: STANDBY },
-  // read_only_sql_transaction: our transactions are read-write, so the server is a hot standby
-  25006: { state: STANDBY },
+  // read_only_sql_transaction: our transactions that write are `read write`, so the server is a hot standby
+  '25006': { state: STANDBY },
   // invalid_password
   '28P01': { connecting: 'Correct role and password in the connection string, or set the password.' },
   // invalid_authorization_specification
-  28000: {
+  '28000': {
     connecting:
-      'Create the role, let it log in (alter role NAME login) or in from here (pg_hba.conf); ' +
-      'for TLS add sslmode=verify-full.',
+      'Create the role, allow it to log in (alter role NAME login), allow this address in pg_hba.conf, ' +
+      'or add sslmode=verify-full if TLS is required.',
   },
   // invalid_catalog_name
   '3D000': {
@@ -67,14 +67,14 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
       "Correct the database in the connection string, or create it: create database NAME encoding 'UTF8' template template0;",
   },
   // too_many_connections
-  53300: { connecting: 'End connections (table pg_stat_activity), or raise the limit that was reached.' },
+  '53300': { connecting: 'End connections (table pg_stat_activity), or raise the limit that was reached.' },
   // insufficient_privilege
-  42501: {
-    connecting: 'Let the role in: grant connect on database NAME to ROLE;',
+  '42501': {
+    connecting: 'Allow the role to connect: grant connect on database NAME to ROLE;',
     working: 'Name a role that may do this in the connection string, such as order_lookup_owner.',
   },
-  // check_violation: a command writes only the client of a key; MigrationFault explains those of migrations
-  23514: { working: 'Shorten the text, or remove spaces around it and characters that nobody sees.' },
+  // check_violation: the only text that a command writes is the client of a key. For migrations see MigrationFault
+  '23514': { working: 'Shorten the text, or remove spaces around it and characters that nobody sees.' },
   // undefined_table
   '42P01': { working: 'Apply the migrations first: npm run migrate -- up, or in the image node dist/migrate.js up' },
   // lock_not_available
@@ -93,7 +93,7 @@ const CLOSES_SESSION = /^(08|57P|25P03|25P04)/;
 /** Class 28, invalid authorization: role, password or pg_hba.conf refuse the login. */
 const REFUSES_LOGIN = /^28/;
 
-/** No work could begin. */
+/** The database refused a login or a transaction, or could not be reached. No work has begun. */
 export class UnusableDatabase extends OperatorError {
   /** @param subject the database, such as `database orders at db.example:5432` */
   constructor(subject: string, error: unknown) {
@@ -102,7 +102,7 @@ export class UnusableDatabase extends OperatorError {
   }
 }
 
-/** The session was lost during a transaction, before its COMMIT was sent. */
+/** The session was lost during a transaction, before COMMIT was sent. */
 export class LostSession extends OperatorError {
   constructor(readonly reason: string) {
     super(`The connection to the database was lost: ${reason}. Nothing was changed.`);
@@ -121,7 +121,7 @@ export class UnknownOutcome extends OperatorError {
 
 export type Refusal = DatabaseError & { readonly code: string };
 
-/** Returns the error with which PostgreSQL refused a statement. The session goes on, and its transaction has failed. */
+/** Returns PostgreSQL's error if it refused a statement and keeps the session. The transaction has failed then. */
 export function findRefusal(error: unknown): Refusal | undefined {
   const found = findDatabaseError(error);
   return found && !CLOSES_SESSION.test(found.code) ? found : undefined;
@@ -138,8 +138,8 @@ export function isLoginRefused(error: unknown): boolean {
 }
 
 /** Returns whether a server that cannot be reached now may answer soon. */
-export function mayCome(error: unknown): boolean {
-  return findMeaning(error).mayCome === true;
+export function mayBecomeReachable(error: unknown): boolean {
+  return findMeaning(error).mayBecomeReachable === true;
 }
 
 /** Returns the message of the error, with the name of the setting that closed the session. */
@@ -148,15 +148,16 @@ export function describe(error: unknown): string {
   return setting === undefined ? toMessage(error) : `${toMessage(error)} (${setting})`;
 }
 
-/** Returns what a person at a command should do. Other errors for people say it themselves. */
+/** Returns what the user of a command should do. An OperatorError has its remedy in its message, except LostSession. */
 export function findRemedy(error: unknown): string | undefined {
+  // The service logs the same error, so the message itself cannot speak of a command
   if (error instanceof LostSession) return 'Run the command again once the database answers.';
   if (error instanceof OperatorError) return undefined;
   const { working, state } = findMeaning(error);
   return working ?? state;
 }
 
-/** Returns what to do about the state of the server, if that is to blame for the error. */
+/** Returns the remedy if the state of the server is to blame, such as a lock of another session. */
 export function findServerRemedy(error: unknown): string | undefined {
   return findMeaning(error).state;
 }
@@ -168,6 +169,6 @@ function findDatabaseError(error: unknown): Refusal | undefined {
 }
 
 function findMeaning(error: unknown): Meaning {
-  const { code = '' } = error as { readonly code?: string }; // TypeORM's errors have it, too
+  const { code = '' } = error as { readonly code?: string }; // TypeORM's errors have a code, too
   return MEANINGS[code] ?? {};
 }

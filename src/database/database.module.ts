@@ -12,7 +12,7 @@ import { Database } from './database.js';
       inject: [Configuration],
       useFactory: (configuration: Configuration) => ({
         ...sourceOptions(parseDatabaseAddress(configuration), SERVICE),
-        manualInitialization: true, // the service also starts while the database is away; its first reading connects
+        manualInitialization: true, // the service starts even if the database is away: its first poll connects
       }),
     }),
   ],

@@ -41,7 +41,7 @@ describe('the sessions of one process', () => {
   const readOne = (database: Database) =>
     database.within('poll', async (session) => (await session.query('select 1 as one')).rows);
 
-  it('do not become more if logins work and queries get no answer', async () => {
+  it('do not grow in number if logins succeed but queries get no answer', async () => {
     const { proxy, count, end } = await start();
     const database = open(proxy.url, { ...SERVICE, answerMs: 100 });
     proxy.mode = 'swallow-queries';
@@ -60,13 +60,13 @@ describe('the sessions of one process', () => {
     const { proxy, count, end } = await start();
     const database = open(proxy.url);
     await Promise.all(Array.from({ length: 9 }, () => readOne(database)));
-    const opened = await count(); // the pool keeps them
+    const opened = await count(); // the pool keeps its sessions open
     await database.close();
     await end();
     expect(opened).toBe(3);
   });
 
-  it('are replaced by others when they have reached their age', async () => {
+  it('are replaced when they have reached their greatest age', async () => {
     const { proxy, end } = await start();
     const fields = parseDatabaseAddress({ DATABASE_URL: proxy.url });
     const options = sourceOptions(fields, SERVICE);
@@ -80,7 +80,7 @@ describe('the sessions of one process', () => {
     await end();
   });
 
-  it('are none after the end of an application that was about to open the first one', async () => {
+  it('are closed if the application ends while it opens the first one', async () => {
     const { proxy, count, end } = await start();
     const configuration = Object.assign(new Configuration(), { DATABASE_URL: proxy.url });
     @Global()
@@ -103,7 +103,7 @@ describe('the sessions of one process', () => {
     await end();
   });
 
-  it('are not used after a refused login until a new session succeeds', async () => {
+  it('are not used any more after a refused login, until a new login succeeds', async () => {
     const owner = await createDatabase();
     const role = `rotated_${owner.name.slice(-12)}`;
     await owner.query(`create role ${role} login password 'first'`);
@@ -133,7 +133,7 @@ it.each(['poll', 'note', 'read', 'write', 'dryRun'] as const)(
     const database = open(limited.url, COMMAND);
     const reading = database.within(kind, async (session) => {
       await session.query('select pg_sleep(0.5)');
-      return session.query(`select name from pg_settings where source = 'database'`); // those that are still in force
+      return session.query(`select name from pg_settings where source = 'database'`); // limits that are still in force
     });
     await expect(reading).resolves.toMatchObject({ rows: [] });
     await database.close();

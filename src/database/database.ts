@@ -13,28 +13,31 @@ import {
   findRefusal,
   hasClosedSession,
   isLoginRefused,
-  mayCome,
+  mayBecomeReachable,
 } from './database-errors.js';
 import type { Session } from './session.js';
 import type { Table } from './tables.js';
 import { type Kind, type Limits, beginText, describeKind } from './transactions.js';
 
 const RETRY_INTERVAL_MS = 200;
-/** COMMIT and ROLLBACK get no answer if packets are swallowed. COMMIT gets none if a synchronous standby is gone. */
+/**
+ * The limit for the answer to COMMIT or ROLLBACK. No answer comes if the network loses packets, nor to COMMIT if a
+ * synchronous standby is gone.
+ */
 const ENDING_ANSWER_MS = 20_000;
 
 /**
- * Works in SQL, or with TypeORM's manager, which uses the same session. Let an error of PostgreSQL leave the work: the
- * transaction has failed with it. Catch an error only inside a savepoint.
+ * The work of a transaction: in SQL, or with TypeORM's manager, which uses the same session. Do not catch an error of
+ * PostgreSQL in the work, because the transaction has failed. Catch it only inside a savepoint.
  */
 export type Work<T> = (session: Session, manager: EntityManager) => Promise<T>;
 
 /**
- * The database of a program. Each use connects if necessary, so the program can start while the database is away. After
- * an error the session is closed, because its query may still wait for an answer. PostgreSQL then rolls back.
+ * The database of a program. Each call connects if necessary, so the program can start while the database is away.
+ * After an error the session is closed, because a query may still wait for its answer. PostgreSQL then rolls back.
  */
 export class Database implements OnApplicationShutdown {
-  /** The attempt that is under way, or the one that succeeded. */
+  /** The attempt to connect that is running or has succeeded. Undefined before the first one, and after a failure. */
   private initialization: Promise<unknown> | undefined;
   private isClosing = false;
 
@@ -45,14 +48,15 @@ export class Database implements OnApplicationShutdown {
     private readonly use: DatabaseUse,
   ) {}
 
-  /** True after the first successful connection, until the program ends. */
+  /** False before the first login, while a login is tried again after a refused one, and once the program ends. */
   get isUsable(): boolean {
     return this.source.isInitialized && !this.isClosing;
   }
 
   /**
-   * Runs the work in one transaction of a kind. Inside of the work, use its session: a command has no second one, so
-   * another call would wait for ever.
+   * Runs the work in one transaction of a kind. Never call `within` inside the work: a command has only one session, so
+   * the inner call would wait for ever. Set `totalMs` only for work that changes nothing, or is rolled back: after the
+   * limit, LostSession says that nothing was changed.
    */
   within<T>(kind: Kind, work: Work<T>, limits?: Partial<Limits>): Promise<T> {
     const { totalMs } = describeKind(kind, limits);
@@ -71,7 +75,7 @@ export class Database implements OnApplicationShutdown {
     });
   }
 
-  /** Lends a session outside of a transaction. Only the runner of migrations needs this. */
+  /** Lends a session outside of a transaction. Only the runner of migrations calls this. */
   async borrow<T>(work: Work<T>): Promise<T> {
     const { runner, session } = await this.connect();
     try {
@@ -84,7 +88,7 @@ export class Database implements OnApplicationShutdown {
     }
   }
 
-  /** Waits for an attempt to connect. Nest closes the data source, but does not know of a running attempt. */
+  /** Waits for a running attempt to connect. Nest closes the data source, but does not know of such an attempt. */
   async onApplicationShutdown(): Promise<void> {
     this.isClosing = true;
     try {
@@ -100,42 +104,42 @@ export class Database implements OnApplicationShutdown {
     try {
       await this.source.destroy();
     } catch {
-      // The work is done, and the connection was lost before
+      // The connection was lost before, and the work has ended
     }
   }
 
-  /** @throws UnusableDatabase that names database, host and port, and the remedy */
+  /** Connects. Throws UnusableDatabase, which names database, host, port and remedy, if that fails. */
   private async connect(): Promise<Connected> {
     const endAtMs = performance.now() + this.use.patienceMs;
     for (;;) {
-      if (this.isClosing) throw new Error('the service is shutting down');
+      if (this.isClosing) throw new Error('the program is shutting down');
       try {
         return await this.tryToConnect();
       } catch (error) {
-        if (performance.now() >= endAtMs || !mayCome(error)) throw this.unusable(error);
+        if (performance.now() >= endAtMs || !mayBecomeReachable(error)) throw this.unusable(error);
       }
       await pause(RETRY_INTERVAL_MS);
     }
   }
 
   /**
-   * After a refused login, older sessions would still work for some minutes. The service would use them, and say that
-   * the database works again. So the next attempt begins with closing them.
+   * After a refused login, older sessions still work, until the pool closes them (MAX_LIFETIME_SECONDS). With them, log
+   * and `database_up` would say each second that the database works again. So the next attempt closes them first.
    */
   private async tryToConnect(): Promise<Connected> {
     this.initialization ??= this.initialize();
-    const { initialization } = this;
-    await initialization;
+    const ownAttempt = this.initialization;
+    await ownAttempt;
     try {
       return await openRunner(this.source);
     } catch (error) {
-      const isCurrent = this.initialization === initialization; // otherwise somebody else has begun the next attempt
-      if (isLoginRefused(error) && isCurrent) this.initialization = undefined;
+      const isNextBegun = this.initialization !== ownAttempt; // another caller was refused, too, and tries already
+      if (isLoginRefused(error) && !isNextBegun) this.initialization = undefined;
       throw error;
     }
   }
 
-  /** One attempt serves all who ask at the same time. A failed attempt is forgotten. */
+  /** Closes older sessions, and connects. All callers at the same time share one attempt. A failed one is forgotten. */
   private async initialize(): Promise<void> {
     try {
       if (this.source.isInitialized) await this.source.destroy();
@@ -147,7 +151,7 @@ export class Database implements OnApplicationShutdown {
     }
   }
 
-  /** If PostgreSQL refuses to begin, the server is no use for this kind of work, such as a standby for changes. */
+  /** Begins. Throws UnusableDatabase if PostgreSQL refuses, as a hot standby refuses a transaction that may write. */
   private async begin(session: Session, kind: Kind, limits?: Partial<Limits>): Promise<void> {
     try {
       await session.query(beginText(kind, session.serverVersion, limits));
@@ -161,13 +165,16 @@ export class Database implements OnApplicationShutdown {
   }
 }
 
-/** Locks the tables of a reading. Call it before the first query: in an older snapshot a truncated table is empty. */
+/**
+ * Locks the tables of a reading. Call it before the first query, which takes the snapshot: if another session truncated
+ * a table after the snapshot and before the lock, the table would look empty.
+ */
 export function lockTables(session: Pick<Session, 'query'>, tables: readonly Table[]): Promise<unknown> {
   const names = tables.map(({ name }) => `public.${name}`);
   return session.query(`lock table ${names.join(', ')} in access share mode`);
 }
 
-/** Ends the transaction. If the end of a reading or of a rollback fails, nothing is lost. */
+/** Ends the transaction. A reading or a rollback has nothing to lose, so an error at its end is ignored. */
 async function finish(session: Session, kind: Kind): Promise<void> {
   const { access, ending } = describeKind(kind);
   if (access === 'read write' && ending === 'commit') return commit(session);
@@ -184,26 +191,26 @@ function endingQuery(text: string): QueryConfig {
   return query;
 }
 
-/** @throws UnknownOutcome if no answer came */
+/** Commits. Throws UnknownOutcome if no answer came. */
 async function commit(session: Session): Promise<void> {
   const answer = await session.query(endingQuery('commit')).catch((error: unknown) => {
     throw findRefusal(error) ?? new UnknownOutcome(error); // after a refusal, PostgreSQL has rolled back
   });
-  // If a statement had failed, PostgreSQL answers ROLLBACK, without an error
+  // If a statement failed and the work caught its error, PostgreSQL answers ROLLBACK, without an error
   if (answer.command !== 'COMMIT') throw new Error('PostgreSQL rolled back, because a statement had failed');
 }
 
 /**
- * Returns LostSession in place of an error that the loss of the session caused. PostgreSQL's own reason comes first,
- * because the reason of the socket says less. Do not use it after a COMMIT was sent.
+ * Returns LostSession if the loss of the session caused the error. LostSession says that nothing was changed, so never
+ * pass the error of a COMMIT here. (An error of `commit` may come: it is already UnknownOutcome or a refusal.)
  */
 export function explainLoss(error: unknown, { loss }: Session): unknown {
   if (error instanceof OperatorError) return error;
-  if (hasClosedSession(error)) return new LostSession(describe(error));
+  if (hasClosedSession(error)) return new LostSession(describe(error)); // PostgreSQL's reason says more than `loss`
   return loss === undefined ? error : new LostSession(describe(loss));
 }
 
-/** Ends the session after a time, also during a query. */
+/** Ends the session after a time, even during a query. */
 class TotalLimit {
   hasEnded = false;
   private readonly timer: NodeJS.Timeout | undefined;

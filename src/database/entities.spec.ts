@@ -11,6 +11,6 @@ it.each([
   expect(fromAlways.from(value)).toBe(timeMs);
 });
 
-it('a time that JavaScript does not know fails, since no comparison with it is true', () => {
-  expect(() => untilNever.from(new Date(NaN))).toThrow('a time is beyond what a Date holds');
+it('a time outside the range of a Date is an error, because each comparison with it would be false', () => {
+  expect(() => untilNever.from(new Date(NaN))).toThrow('a time is outside the range of a JavaScript Date');
 });

@@ -1,10 +1,10 @@
 import { Column, Entity, PrimaryColumn, type ValueTransformer } from 'typeorm';
 
 // The one definition of the tables in TypeScript: `tables.ts` reads names, keys, columns and orders from the
-// decorators. The service reads all tables except `code_list`, which is for the commands. It writes to none of them.
+// decorators. Entities are only read, never saved. A new column also needs a migration, which adds it to the database.
 
 /**
- * Returns the transformer between a timestamptz and milliseconds since the epoch.
+ * Returns a transformer from timestamptz to milliseconds since the epoch.
  * @param absentMs the value for null
  */
 function toMilliseconds(absentMs: number): ValueTransformer {
@@ -14,11 +14,11 @@ function toMilliseconds(absentMs: number): ValueTransformer {
       // pg returns a number only for infinity, which the constraints forbid
       if (typeof value === 'number') return value;
       const timeMs = value.getTime();
-      // Every comparison with NaN is false: a revoked key would pass, and a code would never be in force
-      if (Number.isNaN(timeMs)) throw new RangeError('a time is beyond what a Date holds');
+      // Each comparison with NaN is false, so a revoked key would be accepted, and a code would never be in force
+      if (Number.isNaN(timeMs)) throw new RangeError('a time is outside the range of a JavaScript Date');
       return timeMs;
     },
-    to: (value: unknown) => value,
+    to: (value: unknown) => value, // unused, because entities are only read
   };
 }
 
@@ -42,13 +42,13 @@ abstract class ValidityColumns implements Validity {
   validUntilMs: number;
 }
 
-/** The names of all lists. */
+/** The names of all lists. Only the commands read this table. */
 @Entity('code_list', { orderBy: { name: 'ASC' } })
 export class CodeList {
   @PrimaryColumn('text') name: string;
 }
 
-/** Which property of which area returns which list. */
+/** The list that a property of an area returns. */
 @Entity('area_property', { orderBy: { area: 'ASC', position: 'ASC' } })
 export class AreaProperty {
   @PrimaryColumn('text') area: string;
@@ -81,7 +81,7 @@ export class ApiKey {
   @Column('bytea', { name: 'key_hash' })
   keyHash: Buffer;
 
-  /** In milliseconds since the epoch, like `revokedAtMs`; Infinity if there is no such time. */
+  /** Milliseconds since the epoch, as in `revokedAtMs`. Infinity means that the key never expires. */
   @Column('timestamptz', { name: 'expires_at', nullable: true, transformer: untilNever })
   expiresAtMs: number;
 

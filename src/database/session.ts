@@ -1,23 +1,23 @@
 import { Client, type ClientConfig } from 'pg';
 
-/** A message of PostgreSQL that pg passes on, but its types lack. */
+/** A message of PostgreSQL that pg emits as an event. pg's types lack it. */
 interface ParameterStatus {
   readonly parameterName: string;
   readonly parameterValue: string;
 }
 
-/** A session of PostgreSQL that knows its server. If it is lost, at whatever moment, the process goes on. */
+/** A session of PostgreSQL that knows its server's version and encoding. Its loss never ends the process. */
 export class Session extends Client {
   /** The major version of the server, or 0 if a pooler does not pass it on. */
   serverVersion = 0;
   /** The encoding of the database, or an empty text if a pooler does not pass it on. */
   serverEncoding = '';
-  /** The reason why the connection was lost. The error of the query that was lost with it has no SQLSTATE. */
+  /** The first error of the connection. The error of a query does not always say why the connection was lost. */
   loss: Error | undefined;
 
   constructor(options: ClientConfig) {
     super(options);
-    // pg's pool removes its own listener while a client is in use. Without a listener, a lost session ends the process.
+    // pg's pool does not listen while a session is in use. Without a listener, the loss would end the process
     this.on('error', (error) => {
       this.loss ??= error;
     });
@@ -27,7 +27,7 @@ export class Session extends Client {
     });
   }
 
-  /** Ends the session immediately, although a query may still wait for its answer. PostgreSQL rolls back. */
+  /** Ends the session immediately, even if a query still waits for its answer. PostgreSQL rolls back. */
   abandon(): void {
     void this.end();
   }

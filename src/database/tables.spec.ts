@@ -5,7 +5,7 @@ import { API_KEY, CODE_LIST_VALUE, TABLES, describeTable } from './tables.js';
 const database = await createDatabase();
 afterAll(() => database.drop());
 
-/** The columns of a table in PostgreSQL's catalogue, those of the key first. */
+/** The columns of a table in PostgreSQL's catalog. The columns of the key come first. */
 const COLUMNS = `
   select attribute.attname as name,
     format_type(attribute.atttypid, attribute.atttypmod) as type,
@@ -30,7 +30,7 @@ function byName(one: { readonly name: string }, other: { readonly name: string }
 }
 
 describe.each(TABLES)('$name', (table) => {
-  it('has the columns, their types and nulls, and the key in the database that its entity says', async () => {
+  it('has the same columns, types, nulls and key in the database as in its entity', async () => {
     const found = await database.query<CatalogueColumn>(COLUMNS, [table.name]);
     const known = found.filter(({ name }) => table !== API_KEY || name !== 'created_at'); // nobody reads it
     const expected = known.map((column) => ({
@@ -38,13 +38,13 @@ describe.each(TABLES)('$name', (table) => {
       property: expect.any(String),
       type: SHORT_TYPES[column.type] ?? column.type,
     }));
-    // A column that a migration adds stands last in the catalogue, and before the inherited ones in its entity
+    // A column that a migration adds is the last one in the catalog, but comes before inherited columns in its entity
     expect(table.columns.toSorted(byName)).toEqual(expected.toSorted(byName));
     expect(table.key).toEqual(known.filter(({ isKey }) => isKey).map(({ name }) => name));
   });
 });
 
-it('a table is described with its key in order, inherited columns last', () => {
+it('describes a table with its key first and inherited columns last', () => {
   expect(CODE_LIST_VALUE).toEqual({
     name: 'code_list_value',
     columns: [
@@ -59,6 +59,6 @@ it('a table is described with its key in order, inherited columns last', () => {
   });
 });
 
-it('a class without decorators is no table', () => {
+it('refuses a class without decorators', () => {
   expect(() => describeTable(class Other {})).toThrow("Other names no table: @Entity('…') is needed");
 });

@@ -1,5 +1,5 @@
-// The tables as the decorators of their entities define them, also without a connection. Reading, CSV, plan and drift
-// take name, key, columns and order from here. So a new column is written in its entity only.
+// Describes the tables from the decorators of their entities, without a connection. Reading, CSV, plan and drift take
+// name, key, columns and order from here. So a new column in an entity is enough for all of them.
 import { getMetadataArgsStorage } from 'typeorm';
 import { ApiKey, AreaProperty, CodeList, CodeListValue, CommunicationCode } from './entities.js';
 
@@ -17,7 +17,7 @@ export interface Column {
 
 export interface Table {
   readonly name: string;
-  /** The key's columns, then the class's own, then inherited ones. This is the order of a CSV export. */
+  /** The columns of the key, then the other columns of the class, then inherited columns: the order of a CSV export. */
   readonly columns: readonly Column[];
   /** The names of the columns of the primary key, in its order. */
   readonly key: readonly string[];
@@ -36,7 +36,7 @@ export const API_KEY = describeTable(ApiKey);
 /** All tables. Their order does not matter. */
 export const TABLES: readonly Table[] = [CODE_LIST, CODE_LIST_VALUE, AREA_PROPERTY, COMMUNICATION_CODE, API_KEY];
 
-/** @throws Error if the class has no decorators of TypeORM */
+/** Describes the table of an entity. Throws if the class has no decorators of TypeORM. */
 export function describeTable(entity: Entity): Table {
   const storage = getMetadataArgsStorage();
   const [table] = storage.filterTables(entity);

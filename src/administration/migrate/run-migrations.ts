@@ -14,7 +14,7 @@ import type { Session } from '../../database/session.js';
 import {
   type Limits,
   MIGRATION_SESSION,
-  RUNNER_PATH,
+  SET_CATALOG_PATH,
   RUNNER_SESSION,
   settingsText,
 } from '../../database/transactions.js';
@@ -164,7 +164,7 @@ async function run(database: Database, { direction, count, check, report }: Run)
     check(name);
     progress.script = toScript(await readAgain(name), direction);
     // node-pg-migrate writes the row of pgmigrations last
-    return [...toStatements(progress.script, session), RUNNER_PATH];
+    return [...toStatements(progress.script, session), SET_CATALOG_PATH];
   };
   const migrate = async (session: Session): Promise<string[]> => {
     await session.query(RUNNER_SESSION);
