@@ -293,6 +293,20 @@ describe('the doctor finds a fault of the database:', () => {
     expect(await examine(other)).toMatch(/^fault {4}content .*the area order-update has no property/m);
   });
 
+  it('a single table of a wrong owner, whichever table it is', async () => {
+    const other = await databaseToSpoil();
+    const tables = await other.query<{ name: string }>(
+      `select relname::text as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,
+    );
+    const found: string[] = [];
+    for (const { name } of tables) {
+      await other.query(`alter table ${name} owner to postgres`);
+      if (/^fault {4}owner /m.test(await examine(other))) found.push(name);
+      await other.query(`alter table ${name} owner to order_lookup_owner`);
+    }
+    expect(found).toEqual(tables.map(({ name }) => name));
+  });
+
   it('tables of a wrong owner, until the printed statements are run', async () => {
     const other = await databaseToSpoil();
     const objects = `select relname::text as name, relowner::regrole::text as owner from pg_class

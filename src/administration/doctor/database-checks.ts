@@ -133,7 +133,7 @@ const WRONG_OWNERS = `
 /** If the tables belong to another role, the documented owner can neither migrate nor issue keys. */
 export async function checkOwner(session: Session): Promise<CheckResult> {
   const { rows } = await session.query<{ owner: string; statement: string }>(WRONG_OWNERS, [
-    [...READ_TABLES, 'code_list', 'history', 'pgmigrations'],
+    [...READ_TABLES, 'api_key_use', 'code_list', 'history', 'pgmigrations'],
   ]);
   if (rows.length === 0) return ok('no table belongs to a wrong role');
   const owners = [...new Set(rows.map(({ owner }) => owner))].join(', ');
