@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
+import { type Socket, connect, createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { createDatabase } from '../../../test/support/database.js';
-import { freePort } from '../../../test/support/ports.js';
+import { freePort, listen } from '../../../test/support/ports.js';
 import type { DatabaseAddress } from '../../configuration/database-url.js';
 import type { Work } from '../../database/database.js';
 import { readColumn, withDatabase, withReading, withWriting } from './connection.js';
@@ -89,6 +89,26 @@ it('tries again if the first connections are refused, as those of a new pod are'
   node.close();
 });
 
+/** PostgreSQL's answer while it starts: an ErrorResponse with the SQLSTATE 57P03. */
+const IS_STARTING = Buffer.from('E\0\0\0\x23SFATAL\0C57P03\0Mis starting up\0\0');
+
+it.each<{ what: string; refuse: (pod: Socket) => void }>([
+  { what: 'reset', refuse: (pod) => pod.resetAndDestroy() },
+  { what: 'told that PostgreSQL starts', refuse: (pod) => pod.once('data', () => pod.end(IS_STARTING)) },
+])('tries again if the first connections are $what', async ({ refuse }) => {
+  const { hostname, port: postgresPort } = new URL(database.url);
+  let refusals = 2;
+  const node = createServer((pod) => {
+    refusals -= 1;
+    if (refusals < 0) pod.pipe(connect(Number(postgresPort), hostname)).pipe(pod);
+    else refuse(pod);
+  });
+  const port = await listen(node.unref());
+  const url = Object.assign(new URL(database.url), { port, hostname: '127.0.0.1' }).href;
+  expect(await withReading((session) => readColumn(session, `select 'read'`), { DATABASE_URL: url })).toEqual(['read']);
+  node.close();
+});
+
 it('does not try again after an error that time does not mend', async () => {
   const startedAtMs = performance.now();
   const DATABASE_URL = database.url.replace('tests-only', 'wrong');
@@ -120,15 +140,38 @@ describe('limits that the database sets for its sessions', () => {
   });
 });
 
-it('a session that a limit has closed names the limit', async () => {
+const limits = await database.query<{ name: string }>(
+  `select name from pg_settings where name in ('idle_in_transaction_session_timeout', 'transaction_timeout')`,
+);
+it.each(limits)('a session that the limit $name has closed names the limit', async ({ name }) => {
   const reading = withReading(async (session) => {
-    await session.query(`set local idle_in_transaction_session_timeout = '10ms'`);
+    await session.query(`set local ${name} = '10ms'`);
     await once(session, 'end');
     await session.query('select');
   }, address);
   await expect(reading).rejects.toThrow(
-    /^The connection to the database was lost: .* \(idle_in_transaction_session_timeout\)\. Nothing was changed\./,
+    new RegExp(`^The connection to the database was lost: .* \\(${name}\\)\\. Nothing was changed\\.`),
   );
+});
+
+it.each([
+  { refuse: 'alter role ROLE nologin', remedy: /not permitted to log in\. Create the role, allow it to log in/ },
+  { refuse: 'alter role ROLE connection limit 0', remedy: /too many connections .*\. End connections/ },
+  {
+    refuse: 'revoke connect on database DATABASE from public',
+    remedy: /permission denied for database .*\. Allow the role to connect/,
+  },
+  { refuse: 'drop database DATABASE', remedy: /does not exist\. Correct the database in the connection string/ },
+])('a login that PostgreSQL refuses after "$refuse" names the remedy', async ({ refuse, remedy }) => {
+  const other = await createDatabase();
+  const role = `refused_${other.name.slice(-12)}`;
+  await database.query(`create role ${role} login password 'refused'`);
+  await other.close();
+  await database.query(refuse.replace('ROLE', role).replace('DATABASE', other.name));
+  const url = Object.assign(new URL(other.url), { username: role, password: 'refused' }).href;
+  expect(await sentenceOf(withReading(async () => undefined, { DATABASE_URL: url }))).toMatch(remedy);
+  await other.drop();
+  await database.query(`drop role ${role}`);
 });
 
 it('says that nobody knows whether the change was made if COMMIT got no answer', async () => {
