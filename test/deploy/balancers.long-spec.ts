@@ -1,4 +1,4 @@
-// Runs HAProxy and Caddy with the files of docs/balancers.md, each before its own two replicas.
+// Runs HAProxy and Caddy with the files of docs/balancers.md, each in front of two replicas of its own.
 import { describe, expect, it } from '@jest/globals';
 import { BALANCERS, isInstalled, startBalancer, withLongLimits } from '../support/gateways.js';
 import { issueKey } from '../support/api-keys.js';
@@ -10,7 +10,7 @@ import { until } from '../support/until.js';
 // The replicas of the page, at addresses of this machine
 const FIRST = '127.0.0.1';
 const SECOND = '127.0.0.2';
-/** Enough requests for many at both replicas, however the balancer chooses. */
+/** A number of requests of which both replicas get many, however the balancer distributes them. */
 const REQUESTS = 100;
 
 const world = processWorld({ replicas: 0 });

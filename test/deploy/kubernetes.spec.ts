@@ -9,7 +9,8 @@ import { PROJECT, shell, readText } from '../support/program.js';
 import { testFolder } from '../support/test-folder.js';
 
 const read = (file: string): string => readText(`deploy/kubernetes/${file}`);
-const files = readdirSync(join(PROJECT, 'deploy/kubernetes')).filter((name) => /(?<!^kustomization)\.yaml$/.test(name));
+const isManifest = (file: string): boolean => file.endsWith('.yaml') && file !== 'kustomization.yaml';
+const files = readdirSync(join(PROJECT, 'deploy/kubernetes')).filter(isManifest);
 /** The objects of all manifests. Their types are not checked here. */
 const all = files.flatMap((file) =>
   read(file)
@@ -26,7 +27,7 @@ function valuesOf<T>(name: string, value: unknown): T[] {
   ]);
 }
 
-/** The longest time of an end after DRAIN_SECONDS (docs/operators.md). */
+/** The longest time that a replica needs after DRAIN_SECONDS until it has ended (docs/operators.md). */
 const LONGEST_END_SECONDS = 11;
 const pods = valuesOf<{ metadata: { labels: object } }>('template', all);
 const [deployment] = all.filter(({ kind }) => kind === 'Deployment');
@@ -40,11 +41,14 @@ it('deploy/kubernetes lists every file in its kustomization', () => {
   expect(resources.toSorted()).toEqual(files.toSorted());
 });
 
+/** A network policy selects namespaces by the label kubernetes.io/metadata.name, and pods by other labels. */
+const selectsNamespace = (selector: unknown): boolean => JSON.stringify(selector).includes('metadata.name');
+
 it('deploy/kubernetes selects pods by the labels that they have', () => {
   const labels = pods.map(({ metadata }) => metadata.labels);
   const services = all.filter(({ kind }) => kind === 'Service');
   const selectors = [...valuesOf('selector', services), ...valuesOf('matchLabels', all)];
-  const ofPods = selectors.filter((one) => !JSON.stringify(one).includes('metadata.name'));
+  const ofPods = selectors.filter((selector) => !selectsNamespace(selector));
   const ofSomePod = ofPods.map((selector) => expect.objectContaining(selector as object) as unknown);
   expect(labels).toEqual(expect.arrayContaining(ofSomePod));
   expect(ofPods.length).toBeGreaterThan(1);
@@ -86,7 +90,7 @@ it('deploy/kubernetes gives a replica enough time to drain', () => {
   expect(grace).toBeGreaterThan(drain + LONGEST_END_SECONDS);
 });
 
-it('deploy/kubernetes names no user, because OpenShift sets one, and the image has a user by number', () => {
+it('deploy/kubernetes names no user, because OpenShift sets the user, and the image names its user by number', () => {
   const names = ['runAsUser', 'runAsGroup', 'fsGroup'];
   expect(names.flatMap((name) => valuesOf(name, all))).toEqual([]);
   expect(readText('Dockerfile')).toMatch(/^USER \d+:\d+\n(.*\n)*CMD/m);
@@ -116,7 +120,7 @@ it.each([
   { failing: 'rollout status', status: 1, expected: [...ROLL_OUT, 'rollout undo'] },
   { failing: 'wait --for=jsonpath', status: 1, expected: [...MIGRATION, ...REASON] },
   { failing: 'wait --for=condition', status: 1, expected: [...COMPLETE, ...REASON] },
-])('the commands of docs/kubernetes.md end with $status if $failing fails', async (roll) => {
+])('the commands of docs/kubernetes.md end with the status $status if $failing fails', async (roll) => {
   const { failing, status, expected } = roll;
   const list = join(steps, 'list');
   writeFileSync(list, '');

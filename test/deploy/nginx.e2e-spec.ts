@@ -1,4 +1,4 @@
-// Runs nginx with the configuration of deploy/nginx, before services that mostly run in the process of this file.
+// Runs nginx with the configuration of deploy/nginx in front of services. Most of these services run in this process.
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type IncomingMessage, get } from 'node:http';
@@ -36,7 +36,7 @@ const ask = (path: string, headers: Record<string, string>): Promise<Response> =
   fetch(nginx.url + path, { headers: { ...world.headers, ...headers } });
 const send = (text: string, { url }: Front = nginx, options = {}) => exchange(Number(new URL(url).port), text, options);
 
-/** A number of requests above `burst` of nginx.conf. */
+/** More requests than `burst` of nginx.conf allows. */
 const MANY = 250;
 const flood = (path: string, headers: Record<string, string>) =>
   send(requestTo(path, headers).repeat(MANY), nginx, { answers: MANY });
@@ -53,7 +53,10 @@ function expectRefusal(responses: readonly Reply[], slug: ProblemSlug): void {
   });
 }
 
-/** Sets the rate to one a minute. A machine that needs a second for 50 requests would never reach the real rate. */
+/**
+ * Sets the rate to one request a minute. A machine that sends less than 50 requests a second never reaches the real
+ * rate.
+ */
 const withSlowRate = (configuration: string): string =>
   withLongLimits(configuration).replace('rate=50r/s', 'rate=1r/m');
 
@@ -65,11 +68,16 @@ async function statusFrom(localAddress: string, { url }: Front, headers = world.
   return response.statusCode;
 }
 
+/** An address that nginx knows as a caller, and does not limit. */
 const CALLER = '127.0.0.2';
 const BALANCER = '127.0.0.3';
+const FLOODING_CLIENT = '127.0.0.4';
+const OTHER_CLIENT = '127.0.0.5';
+/** The client whose address the flooding client writes into X-Forwarded-For. */
+const IMPERSONATED_CLIENT = '127.0.0.6';
 
-describeWithNginx('strangers before deploy/nginx', () => {
-  // A new nginx for each test, because after a flood nginx refuses a stranger for long
+describeWithNginx('deploy/nginx', () => {
+  // Each test has a new nginx, because after a flood nginx refuses the strangers for a long time
   beforeEach(async () => {
     nginx = await startNginx([hostOf(world.service)], (text) => withCaller(withSlowRate(text), CALLER));
   });
@@ -108,7 +116,7 @@ describeWithNginx('strangers before deploy/nginx', () => {
     expect(log).not.toContain(world.key.key);
   });
 
-  it('behind a balancer limits by the address that the balancer wrote', async () => {
+  it('behind a balancer limits each client by the address that the balancer saw, and not by a forged one', async () => {
     const service = await world.start({ TRUSTED_PROXY_HOPS: '2' });
     await service.ready();
     const inner = await startNginx([hostOf(service)], (text) =>
@@ -121,25 +129,25 @@ describeWithNginx('strangers before deploy/nginx', () => {
         .replace('rate=50r/s', 'rate=100000r/s')
         .replace('proxy_pass ', `proxy_bind ${BALANCER};\nproxy_pass `),
     );
-    const forged = { ...world.headers, 'X-Forwarded-For': '127.0.0.6' };
-    const asked = Array.from({ length: MANY }, () => statusFrom('127.0.0.4', outer, forged));
+    const forged = { ...world.headers, 'X-Forwarded-For': IMPERSONATED_CLIENT };
+    const asked = Array.from({ length: MANY }, () => statusFrom(FLOODING_CLIENT, outer, forged));
     expect(new Set(await Promise.all(asked))).toEqual(new Set([200, 429]));
-    expect(await statusFrom('127.0.0.5', outer)).toBe(200);
-    expect(await statusFrom('127.0.0.6', outer)).toBe(200);
+    expect(await statusFrom(OTHER_CLIENT, outer)).toBe(200);
+    expect(await statusFrom(IMPERSONATED_CLIENT, outer)).toBe(200);
     const log = readFileSync(join(inner.folder, 'access.log'), 'utf8');
     const lines = log.split('\n').filter((line) => line.includes(PATHS.orderUpdate));
     const clients = lines.map((line) => (JSON.parse(line) as { client: string }).client);
-    expect(new Set(clients)).toEqual(new Set(['127.0.0.4', '127.0.0.5', '127.0.0.6']));
-    expect(await statusFrom('127.0.0.5', outer, { ...forged, 'Api-Key': 'x' })).toBe(401);
-    expect(await service.waitForLog(({ statusCode }) => statusCode === 401)).toMatchObject({ address: '127.0.0.5' });
+    expect(new Set(clients)).toEqual(new Set([FLOODING_CLIENT, OTHER_CLIENT, IMPERSONATED_CLIENT]));
+    expect(await statusFrom(OTHER_CLIENT, outer, { ...forged, 'Api-Key': 'x' })).toBe(401);
+    expect(await service.waitForLog(({ statusCode }) => statusCode === 401)).toMatchObject({ address: OTHER_CLIENT });
     await Promise.all([outer.stop(), inner.stop(), service.kill()]);
   });
 });
 
-if (!hasOpenSsl) process.stderr.write('SKIPPED: TLS before deploy/nginx needs openssl.\n');
+if (!hasOpenSsl) process.stderr.write('SKIPPED: tests of TLS to deploy/nginx need openssl.\n');
 const describeWithTls = hasNginx && hasOpenSsl ? describe : describe.skip;
-describeWithTls('callers before deploy/nginx', () => {
-  it('are reached by TLS, which nginx terminates', async () => {
+describeWithTls('deploy/nginx with a certificate', () => {
+  it('accepts TLS, and passes the request on by plain HTTP', async () => {
     const authority = new CertificateAuthority();
     const front = await startNginx([hostOf(world.service)], withLongLimits, authority.issue('nginx', 'IP:127.0.0.1'));
     const address = front.url.replace('http:', 'https:') + PATHS.orderUpdate;
@@ -168,7 +176,7 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
   afterAll(() => nginx?.stop());
 
   it.each(ALL_PATHS)(
-    'give a whole compressed answer for %s, and every replica answers 304 to its tag',
+    'give a complete compressed answer for %s, and every replica answers 304 to its entity tag',
     async (path) => {
       const plain = await ask(path, { 'Accept-Encoding': 'identity' });
       const coded = await ask(path, { 'Accept-Encoding': 'gzip' });
@@ -186,7 +194,7 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
     expect(headers.get('content-encoding')).toBe('gzip');
   });
 
-  it('fail no request while a replica is killed, started, and stopped in order', async () => {
+  it('answer every request while a replica is killed, started again, and stopped in order', async () => {
     const traffic = new Traffic(() => nginx.url, world.credentials, { perSecond: 50 });
     await until(async () => traffic.asked > 10);
     await restarted.kill();
@@ -197,7 +205,7 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
     expect((await traffic.stop()).failures).toEqual([]);
   });
 
-  describe('when none of them runs', () => {
+  describe('if none of them runs', () => {
     beforeAll(() => Promise.all([world.service.kill(), neverReady.kill()]));
 
     it.each<{ where: string; lines: string; slug: ProblemSlug }>([
@@ -242,6 +250,7 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
         type: `/problems/${slug}`,
         title,
         status,
+        // nginx.conf has one detail for all malformed requests, and another one for all other errors
         detail: expect.stringMatching(
           slug === 'malformed-request' ? /Authorization, .* sent twice/ : /no replica answered/,
         ),

@@ -1,4 +1,4 @@
-// Compares package.json with everything that has to agree with it: Node.js, dependencies, the version.
+// Compares package.json with all files that have to agree with it: on Node.js, on dependencies, and on the version.
 import { readdirSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { expect, it } from '@jest/globals';
@@ -26,7 +26,7 @@ it('the version of Node.js is the same in every stage of the image and for versi
   expect(images[0]?.[1]).toBe(readText('.nvmrc').trim());
   const [oldest = ''] = lowestVersions;
   const typesMajor = devDependencies['@types/node']?.split('.')[0];
-  expect(typesMajor).toBe(oldest.split('.')[0]); // so that the code uses nothing newer
+  expect(typesMajor).toBe(oldest.split('.')[0]); // so that the compiler refuses what the oldest Node.js lacks
 });
 
 it('the versions of Node.js are the same in package.json, the pages and CI', () => {
@@ -47,7 +47,7 @@ it.each(['18.20.8', '20.18.3', '21.7.3', '22.11.0', '23.11.1', '25.2.0', '27.0.0
   },
 );
 
-it('git gives a clone the same line ends on every system', () => {
+it('a clone has the same line ends on every system', () => {
   expect(readText('.gitattributes')).toMatch(/^\* text=auto eol=lf$/m);
 });
 
@@ -77,7 +77,7 @@ it('the programs import only production dependencies, so that they run after npm
   expect([...names].filter((name) => !dependencies[name])).toEqual([]);
 });
 
-/** Returns the packages that a source names in `import`, `export … from`, `import('…')`, and in paths of files. */
+/** Returns the packages that a source imports, exports from, or names in `import.meta.resolve()`. */
 function packagesIn(source: string): string[] {
   const imported = ts.preProcessFile(source).importedFiles.map(({ fileName }) => fileName);
   const resolved = [...source.matchAll(/import\.meta\.resolve\(.(?<address>[\w@/-]+)/g)];

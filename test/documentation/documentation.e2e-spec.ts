@@ -82,7 +82,7 @@ describe('GET /openapi.json', () => {
 });
 
 describe('GET /openapi-3.0.json', () => {
-  it('is the same contract as OpenAPI 3.0.3', async () => {
+  it('is the same contract in OpenAPI 3.0.3', async () => {
     const [newer, older] = await Promise.all(['/openapi.json', '/openapi-3.0.json'].map((path) => open(path)));
     expect(older?.headers.get('content-type')).toBe('application/json');
     const document = JSON.parse(newer?.text ?? '') as OpenApiDocument;
@@ -133,7 +133,7 @@ it('GET /docs needs no credentials, and loads everything from the service, as it
   expectProblem(await open('/docs/package.json'), 'not-found');
 });
 
-it('the page to which an issuer leads back cannot be framed', async () => {
+it('the page to which an issuer sends people back after a sign-in cannot be framed', async () => {
   const { headers } = await open('/docs/oauth2-redirect.html');
   expect(headers.get('content-security-policy')).toBe(
     "default-src 'none'; script-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",

@@ -1,6 +1,7 @@
 // Follows a page as its reader does: runs its commands in their order in a copy of the project, and compares their
-// output with the page. A single command of ours runs in the test's process, which takes a tenth of the time. A shell
-// runs others.
+// output with the page. If a line is one command of ours, it runs in the test's process, in a tenth of the time. A
+// shell runs all other lines. The remarks `write to`, `as` and `ends with` before a block change this
+// (test/support/pages.ts).
 import { readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, expect } from '@jest/globals';
@@ -59,7 +60,7 @@ export class PageWalk {
     return role === 'superuser' ? database.url : database.urlOf(role);
   }
 
-  /** Returns a path after all migrations, as `migrate new` would choose it. */
+  /** Returns the path that `migrate new` would choose: its name comes after those of all migrations. */
   private nextMigration(): string {
     const names = readdirSync(this.copy.migrations).map((file) => basename(file, '.sql'));
     return join(this.copy.migrations, `${chooseName('follow_recipe', names)}.sql`);
@@ -84,7 +85,7 @@ export class PageWalk {
     }
   }
 
-  /** Runs a command as a reader types it; a variable that is set alone stays set. */
+  /** Runs a command as a reader types it. If the line only sets a variable, later commands have the variable, too. */
   async run(command: string, role = 'order_lookup_owner'): Promise<Outcome> {
     const adapted = this.adapt(command);
     const own = OWN_COMMAND.exec(adapted)?.groups;
@@ -151,7 +152,7 @@ function toPattern(shown: string): { readonly pattern: RegExp; readonly ids: str
   const ids: string[] = [];
   const source = shown
     .replaceAll(/\s/g, '')
-    // First, because it would escape the patterns below. The pattern of times expects an escaped dot.
+    // This must be the first replacement, or it would escape the patterns below. That of times expects an escaped dot
     .replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
     .replaceAll(new RegExp(ID, 'g'), (id) => {
       const index = ids.indexOf(id);

@@ -1,5 +1,8 @@
-// Runs the commands of the workflow of docs/pipeline.md, step by step. A small `gh` of this file keeps the comments,
-// and a small `npm` starts the programs directly, because npm itself takes a second for each.
+// Runs the commands of the workflow of docs/pipeline.md, step by step. This file has its own `gh`, which keeps comments
+// in a file, and its own `npm`, which starts the programs without npm: npm takes a second for each.
+//
+// The tests share one repository and one database, in this order: each needs the commits and comments of the tests
+// before it. So run the whole file, because with `-t` a later test fails.
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from '@jest/globals';
@@ -25,7 +28,7 @@ const ADD = `insert into code_list_value (code_list, value) values ('orderType',
 const RETIRE = `delete from code_list_value where code_list = 'partyType' and value = 'Solicitor'`;
 const MANY = `insert into communication_code
   select 'T', 'CODE-' || n, repeat('x', 500) from generate_series(1, 200) n`;
-/** Keeps the comments in a file. Like GitHub, it refuses a body of more than 65,536 characters. */
+/** A `gh` that keeps the comments in a file. Like GitHub, it refuses a body of more than 65,536 characters. */
 const GH = `#!/usr/bin/env node
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 const words = process.argv.slice(2);
@@ -47,7 +50,7 @@ if (words.includes('--jq')) {
 }
 `;
 
-/** Starts PROGRAM of `npm run [--silent] PROGRAM -- WORD…`. */
+/** An `npm` that starts PROGRAM of `npm run [--silent] PROGRAM -- WORD…`. */
 const NPM = `#!/bin/sh
 if [ "$2" = --silent ]; then shift; fi
 program=$2
@@ -89,11 +92,11 @@ async function commit(name: string, sql: string): Promise<void> {
 
 interface Event {
   readonly labels?: readonly string[];
-  /** False for a request from a fork or of Dependabot. */
+  /** False if the pull request comes from a fork or from Dependabot. */
   readonly hasSecrets?: boolean;
 }
 
-/** Runs the steps of a job up to the first that fails. Returns what the last step printed. */
+/** Runs the steps of a job until one fails. Returns the status and the output of the last step that ran. */
 async function run(job: Job, event: Event = {}): Promise<{ status: number | null; said: string }> {
   let outcome = { status: 0 as number | null, stdout: '', stderr: '' };
   for (const { run: command = INSTALLATION, env = {} } of job.steps) {
@@ -136,7 +139,7 @@ function comments(): Comment[] {
   return JSON.parse(readFileSync(join(walk.folder, 'comments.json'), 'utf8')) as Comment[];
 }
 
-it('the workflow of docs/pipeline.md comments a plan, and stops if it can break clients', async () => {
+it('the workflow of docs/pipeline.md posts a plan as a comment, and stops if the plan can break clients', async () => {
   await commit('add_order_type', ADD);
   expect(await run(jobs.plan)).toMatchObject({ status: 0 });
   expect(comments()[1]?.body).toContain('\n    + Transfer added\n');
@@ -155,7 +158,7 @@ it.each([
   { job: 'plan', change: 'rm' },
   { job: 'check', change: 'rm' },
 ] as const)(
-  'the job $job of docs/pipeline.md stops if the branch changes a merged migration by $change',
+  'the job $job of docs/pipeline.md stops if the branch changes a merged migration with `$change`',
   async ({ job, change }) => {
     await shell(`${change} migrations/0001_create_code_tables.sql`, walk.folder, {});
     await git('commit -qam change');
@@ -165,7 +168,7 @@ it.each([
   },
 );
 
-it('the workflow of docs/pipeline.md answers a queue of merges without a database', async () => {
+it('the workflow of docs/pipeline.md checks the files of a merge queue without a database', async () => {
   expect(on).toHaveProperty('merge_group');
   const started = Object.entries(jobs).filter(([, job]) => job.if.includes("'merge_group'"));
   expect(started).toEqual([['check', jobs.check]]);
@@ -201,7 +204,7 @@ it('the workflow of docs/pipeline.md makes no plan for a fork or Dependabot, and
   await git('update-ref refs/remotes/origin/main HEAD~3');
 });
 
-it('the workflow of docs/pipeline.md gives the database to no other step than the command that needs it', () => {
+it('the workflow of docs/pipeline.md gives the address of the database only to steps that need it', () => {
   expect(on).not.toHaveProperty('pull_request_target');
   expect(on).not.toHaveProperty('workflow_run');
   for (const job of Object.values(jobs)) {
@@ -212,7 +215,7 @@ it('the workflow of docs/pipeline.md gives the database to no other step than th
   }
 });
 
-it('the workflow of docs/pipeline.md does not fail if GitHub refuses the comment', async () => {
+it('the workflow of docs/pipeline.md warns, and does not fail, if GitHub refuses the comment', async () => {
   const { folder } = walk;
   const labels = [wantedLabel()];
   writeFileSync(join(folder, 'gh'), '#!/bin/sh\nexit 1\n');
@@ -222,7 +225,7 @@ it('the workflow of docs/pipeline.md does not fail if GitHub refuses the comment
   });
 });
 
-it('the workflow of docs/pipeline.md applies, and names the person in the change history', async () => {
+it('the workflow of docs/pipeline.md applies migrations, and the change history names the person', async () => {
   expect(await run(jobs.up)).toMatchObject({ status: 0 });
   const rows = await walk.world.database.query(
     `select person from change_history where new_row ->> 'value' = 'Transfer'`,
@@ -230,13 +233,14 @@ it('the workflow of docs/pipeline.md applies, and names the person in the change
   expect(rows).toEqual([{ person: 'ada' }]);
 });
 
-it('the workflow of docs/pipeline.md finds at night what was changed by hand, and nothing else', async () => {
+it('the nightly job of docs/pipeline.md reports changes by hand, and no changes by migrations', async () => {
   const { database } = walk.world;
-  await database.query(`delete from history where new_row ->> 'code_type' like 'SAMPLE-%'`); // of this world
+  // PageWalk inserted the sample codes by hand
+  await database.query(`delete from history where new_row ->> 'code_type' like 'SAMPLE-%'`);
   expect(await run(jobs.drift)).toMatchObject({ status: 0 });
   await database.query(`update code_list_value set value = 'Fridge' where value = 'Refrigerated'`);
   expect(await run(jobs.drift)).toEqual({ status: 2, said: expect.stringContaining('Fridge') });
-  // GitHub left out the nights after the change
+  // GitHub may skip nightly runs. So a change must still be reported 80 days later
   await database.query(`update history set changed_at = changed_at - interval '80 days'`);
   expect(await run(jobs.drift)).toEqual({ status: 2, said: expect.stringContaining('Fridge') });
 });

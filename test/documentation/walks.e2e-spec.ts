@@ -11,7 +11,7 @@ const walk = new PageWalk();
 
 /**
  * The order matters, because a page changes the database for the pages after it. at-night.md comes last, because it
- * revokes all keys. Each block of a page needs the blocks before it, so no block can run alone.
+ * revokes all keys. Each block of a page needs the blocks before it, so with `-t` a later block fails.
  */
 const PAGES: Readonly<Record<string, () => void>> = {
   'docs/administrators.md': () => {

@@ -8,6 +8,7 @@ import { type Outcome, readText } from '../../support/program.js';
 import { MIGRATIONS, testCopy } from '../../support/project-copy.js';
 import { until } from '../../support/until.js';
 
+/** After each test the files and variables of `copy` are reset. The database keeps its content. */
 const { copy, database } = await testCopy();
 const GOOD = { status: 0, stderr: '' };
 
@@ -24,8 +25,8 @@ async function applied(where = database): Promise<unknown[]> {
 const RIGHTS = `
   grant usage, create on schema public to order_lookup_owner;
   alter default privileges for role order_lookup_owner in schema public grant select on tables to order_lookup_service`;
-/** SQL of a migration that fails if an earlier migration's settings are still set. */
-const LOOK = `do $$ begin
+/** SQL of a migration that fails if a setting of the database or of an earlier migration is in force. */
+const FAIL_IF_SETTINGS_DIFFER = `do $$ begin
   if current_setting('search_path') <> 'public, pg_temp' or current_setting('TimeZone') <> 'UTC'
     or current_user <> 'order_lookup_owner'
     or current_setting('DateStyle') <> 'ISO, MDY' or current_setting('standard_conforming_strings') <> 'on'
@@ -35,12 +36,13 @@ const LOOK = `do $$ begin
     raise exception 'settings of others are left';
   end if;
 end $$;`;
-const SPOIL = `set search_path = nowhere; set timezone = 'Asia/Tokyo'; set datestyle = 'German';
+/** SQL of a migration that changes settings of its session. */
+const CHANGE_SETTINGS = `set search_path = nowhere; set timezone = 'Asia/Tokyo'; set datestyle = 'German';
   set standard_conforming_strings = off;
   set lock_timeout = 1; set default_statistics_target = 7; set role order_lookup_service; set default_transaction_read_only = on;`;
 
 describe('migrate up', () => {
-  it('applies each migration once if three run at the same time, also with other settings of the database', async () => {
+  it('applies each migration once if three runs begin together, also if the database has other settings', async () => {
     const empty = await createDatabase({ migrated: false });
     await empty.query(RIGHTS);
     for (const setting of [
@@ -54,12 +56,12 @@ describe('migrate up', () => {
     ])
       await empty.query(`alter database ${empty.name} set ${setting}`);
     copy.environment = { DATABASE_URL: empty.url };
-    copy.add('0100_look', LOOK, LOOK);
+    copy.add('0100_look', FAIL_IF_SETTINGS_DIFFER, FAIL_IF_SETTINGS_DIFFER);
     const names = [...MIGRATIONS, '0100_look'].toSorted();
 
     const holder = await empty.session();
     await holder.query(`begin; select pg_advisory_xact_lock(${PG_MIGRATE_LOCK_ID})`);
-    // Three runs at once are needed, so we import the copy's module: it applies the copy's migrations
+    // Three runs at the same time are needed, so we import the copy's module: it applies the copy's migrations
     const file = join(copy.folder, 'dist/administration/migrate/run-migrations.js');
     const { applyPending } = (await import(file)) as typeof Runs;
     const running = Promise.all([1, 2, 3].map(() => applyPending(copy.environment)));
@@ -115,9 +117,9 @@ describe('migrate up', () => {
     await holder.query('commit');
   });
 
-  it('applies all migrations before the one that fails, and none sees the settings of another', async () => {
-    copy.add('0100_spoil', SPOIL, SPOIL);
-    copy.add('0101_look', LOOK, LOOK);
+  it('applies all migrations before one that fails, and no migration changes the settings of a later one', async () => {
+    copy.add('0100_spoil', CHANGE_SETTINGS, CHANGE_SETTINGS);
+    copy.add('0101_look', FAIL_IF_SETTINGS_DIFFER, FAIL_IF_SETTINGS_DIFFER);
     copy.write('0102_windows', '\ufeff-- Up Migration\r\ncreate table x ();\r\n-- Down Migration\r\ndrop table x');
     copy.add('0103_save', 'set constraints all immediate; create table y (); set role pg_monitor;', 'drop table y;');
     expect(await migrate('plan')).toMatchObject(GOOD);
@@ -167,7 +169,7 @@ describe('migrate up', () => {
     const { status, stderr } = await migrate('up');
     const line = /^The database absent at .* cannot be used: database "absent" does not exist\. .*\n$/;
     expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(line) });
-    expect(stderr).not.toContain('tests-only');
+    expect(stderr).not.toContain(PASSWORD);
     expect(await migrate('plan')).toMatchObject({ stderr });
   });
 });
@@ -181,7 +183,7 @@ describe('migrate down', () => {
   it('shows what it would undo, and needs --yes if nobody can be asked', async () => {
     copy.add('0100_value', VALUE.up, VALUE.down);
     expect(await migrate('up')).toMatchObject(GOOD);
-    // pg connects to the host in the query
+    // This connection string names two hosts. pg connects to the host in the query, so the output names this host
     const { port } = new URL(database.url);
     const elsewhere = database.url.replace(/@[^/]+/, '@elsewhere.invalid');
     copy.environment = { DATABASE_URL: `${elsewhere}?host=127.0.0.1&port=${port}` };
@@ -202,7 +204,7 @@ describe('migrate down', () => {
     { answer: 'Yes', status: 0 },
     { answer: 'n', status: 1 },
     { answer: '', status: 1 },
-  ])('asks at a terminal, where the answer "$answer" ends with $status', async ({ answer, status }) => {
+  ])('asks at a terminal, and ends with the status $status after the answer "$answer"', async ({ answer, status }) => {
     copy.add('0100_value', VALUE.up, VALUE.down);
     expect(await migrate('up')).toMatchObject(GOOD);
     const outcome = await runLocally({
@@ -255,7 +257,7 @@ reverted, or belongs to another branch: git log --all -- migrations/0100_gone.sq
   });
 });
 
-describe('the owner of the tables', () => {
+describe('the role that must own the tables', () => {
   async function createEmpty(sql = RIGHTS): Promise<TestDatabase> {
     const empty = await createDatabase({ migrated: false });
     await empty.query(sql);
@@ -263,7 +265,7 @@ describe('the owner of the tables', () => {
     return empty;
   }
 
-  /** Connects as a role that exists during the test. */
+  /** Creates a role, does the work with a connection string of this role, and drops the role. */
   async function withRole(empty: TestDatabase, attributes: string, work: () => Promise<unknown>): Promise<void> {
     const role = `role_${empty.name.slice(-12)}`;
     await empty.query(`create role ${role} login password '${PASSWORD}' ${attributes}`);
@@ -276,7 +278,7 @@ describe('the owner of the tables', () => {
   it.each([
     { what: 'a superuser without the role', attributes: 'superuser' },
     { what: 'another role', attributes: '' },
-  ])('must not be $what: the first up says so, and creates nothing', async ({ attributes }) => {
+  ])('is order_lookup_owner, so the first up by $what is refused, and creates nothing', async ({ attributes }) => {
     const empty = await createEmpty();
     await withRole(empty, attributes, async () => {
       const sentence =
@@ -286,7 +288,7 @@ describe('the owner of the tables', () => {
     });
   });
 
-  it('is order_lookup_owner also if a member applies the migrations', async () => {
+  it('owns them also if a member of the role runs up', async () => {
     const empty = await createEmpty();
     await withRole(empty, 'in role order_lookup_owner', async () => {
       expect(await migrate('up')).toMatchObject(GOOD);
@@ -296,7 +298,7 @@ describe('the owner of the tables', () => {
     });
   });
 
-  it('has to be the role of each later up, which says so without a stack trace', async () => {
+  it('is needed for each later up, so another role is refused in one sentence', async () => {
     const empty = await createEmpty(`${RIGHTS}; grant usage, create on schema public to public`);
     copy.environment = { DATABASE_URL: empty.urlOf('order_lookup_owner') };
     expect(await migrate('up')).toMatchObject(GOOD);
@@ -306,7 +308,7 @@ describe('the owner of the tables', () => {
     });
   });
 
-  it('is named without advice to grant a superuser, if the tables belong to one', async () => {
+  it('is named, without the advice to grant it to others, if it is a superuser', async () => {
     const other = await createDatabase();
     await other.query('alter table pgmigrations owner to postgres');
     copy.environment = { DATABASE_URL: other.urlOf('order_lookup_owner') };
@@ -320,7 +322,8 @@ describe('the owner of the tables', () => {
     await other.drop();
   });
 
-  it('is named without advice to grant it to the role of the service, which PostgreSQL would refuse as circular', async () => {
+  // order_lookup_owner is a member of order_lookup_service, so PostgreSQL would refuse the grant as circular
+  it('is named, without the advice to grant it to the role of the service', async () => {
     const empty = await createEmpty(`${RIGHTS}; grant usage, create on schema public to public`);
     copy.environment = { DATABASE_URL: empty.urlOf('order_lookup_service') };
     expect(await migrate('up')).toEqual({
@@ -333,11 +336,11 @@ describe('the owner of the tables', () => {
     await empty.drop();
   });
 
-  it('is set by up and plan: a member that may not set it is refused before a file is blamed', async () => {
+  it('is set by up and plan, so a member who may not set it is refused before any migration runs', async () => {
     const [version] = await database.query<{ number: number }>(
       `select current_setting('server_version_num')::int as number`,
     );
-    if (Number(version?.number) < 160_000) return; // every member may set the role
+    if (Number(version?.number) < 160_000) return; // before PostgreSQL 16 every member may set the role
     const empty = await createEmpty();
     await withRole(empty, '', async () => {
       const [role] = await empty.query<{ name: string }>(`select 'role_' || right(current_database(), 12) as name`);
@@ -367,7 +370,7 @@ describe('the owner of the tables', () => {
   });
 });
 
-it('migrate down undoes nothing but the last migration, also after the server clock was set back', async () => {
+it('migrate down is refused if the server clock was set back, until a statement has corrected the order', async () => {
   copy.environment = { DATABASE_URL: database.urlOf('order_lookup_owner') };
   for (const name of ['0100_first', '0101_second', '0102_third']) copy.add(name, 'select 1;', 'select 1;');
   expect(await migrate('up')).toMatchObject(GOOD);
