@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => now.mockRestore());
 
-/** Asks once, and returns the header fields of the answer. */
+/** Sends one request, and returns the header fields of the answer. */
 function ask(keyId = 'id'): Map<string, string> {
   const fields = new Map<string, string>();
   limiter.admit({ keyId, client: 'test' }, {

@@ -2,7 +2,7 @@ import { Answer } from '../http/answer.js';
 
 export const HTML = 'text/html; charset=utf-8';
 
-/** The policy of all other answers. If a browser shows one as a page, nothing in it runs or loads. */
+/** The policy of answers that are no pages. If a browser shows such an answer as a page, nothing runs or loads. */
 const DENY_ALL_POLICY = "default-src 'none'; frame-ancestors 'none'";
 /** The policy of plain pages: only their own styles are allowed. */
 const PAGE_POLICY =

@@ -17,6 +17,6 @@ it.each([
   { field: ', "tag" ,,', isNamed: true },
   { field: '"', isNamed: false },
   { field: '', isNamed: false },
-])('If-None-Match: $field names the tag "tag": $isNamed', ({ field, isNamed }) => {
+])('whether If-None-Match: $field names the entity tag "tag" is $isNamed', ({ field, isNamed }) => {
   expect(isNamedBy(field, '"tag"')).toBe(isNamed);
 });

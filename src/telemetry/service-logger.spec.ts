@@ -14,7 +14,7 @@ const { ServiceLogger } = await import('./service-logger.js');
 
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
-const configuration = Object.assign(new Configuration(), { LOG_LEVEL: 'Info' }); // any case
+const configuration = Object.assign(new Configuration(), { LOG_LEVEL: 'Info' }); // small and capital letters are equal
 const logger = new ServiceLogger(configuration, new Metrics());
 let written: string[];
 beforeEach(() => {

@@ -46,7 +46,7 @@ it.each([
   { sampler: 'always_on', flags: '00', isSampled: true },
   { sampler: 'always_off', flags: '01', isSampled: false },
 ])(
-  'that a request with the flags $flags is sampled by $sampler $share is $isSampled',
+  'a request with the flags $flags has a span with the sampler $sampler $share: $isSampled',
   async ({ sampler, share = '', flags, isSampled }) => {
     const tracing = await create({
       ...collector.environment,
@@ -105,7 +105,7 @@ it.each([
   expect(reasons[0]).toMatch(row.reason);
   for (let request = 1; request <= 3; request++) {
     const span = tracing.startRequest({ method: 'GET', headers: {} });
-    expect(span?.spanId).toBeDefined(); // so its line in the log still has it
+    expect(span?.spanId).toBeDefined(); // so the log line of the request has the id
     span?.end?.(ANSWERED);
   }
   await tracing.stop(); // the collector does not take the last spans
@@ -121,7 +121,7 @@ it('the end waits 2 s at most for a collector that does not take the last spans'
   expect((await ending) - startedAtMs).toBe(2_000);
 });
 
-it('logs that its diagnostics replace those of an agent, in both logs', async () => {
+it('warns in both logs if its diagnostics replace those of an agent', async () => {
   const texts: string[] = [];
   const ignore = (): void => undefined;
   const warn = (text: string): void => {

@@ -69,7 +69,7 @@ describe('a wrong command line is refused in one sentence, with status 1:', () =
 });
 
 describe('if the reader closes the output early', () => {
-  /** The output with these codes is more than fits into a pipe. */
+  /** With these codes the output of a command is larger than a pipe. */
   const insertCodes = `insert into communication_code select 'T', n, 'x' from generate_series(1, 5000) n;`;
   const deleteCodes = `delete from communication_code where code_type = 'T';`;
   let database: TestDatabase;
@@ -162,7 +162,7 @@ it('settings of the database and functions in public change no output or effect 
     `intervalstyle = 'sql_standard'`,
   ])
     await other.query(`alter database ${other.name} set ${setting}`);
-  // For these types PostgreSQL would prefer them to its own functions, which take any type
+  // PostgreSQL would prefer these functions to its own, which take any type
   for (const foreign of [
     'format(text, text, text, text, text, text, text) returns text',
     'concat_ws(text, text, text, text) returns text',

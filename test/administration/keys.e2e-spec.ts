@@ -228,7 +228,7 @@ it("keys revoke shows invisible characters of a client's name, as keys list does
 });
 
 describe('keys rotate', () => {
-  it('issues a second key of the same lifetime, sets the end of the first, and refuses to rotate that again', async () => {
+  it('issues a second key of the same lifetime, ends the first, and refuses to rotate the first again', async () => {
     const begunAtMs = Date.now();
     const first = await issue('Acme TMS', '--expires-in', '90d');
     await update(first.id, `created_at = created_at - interval '30 d'`);

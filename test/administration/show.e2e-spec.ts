@@ -22,7 +22,7 @@ async function shown(moment: string): Promise<string> {
   return stdout;
 }
 
-/** Both are in the order of the contract. */
+/** The areas with their paths. Both lists have the order of the contract. */
 const CASES = [...AREAS, ORDER_SCHEDULING].map((area, index) => ({ area, path: ALL_PATHS[index] as string }));
 
 /** Returns what the service answers, in the form that the command prints. */
@@ -51,7 +51,7 @@ describe('codes show', () => {
     expect(stdout).toBe((await world.get(path)).text);
   });
 
-  it('prints the future answers from a given time on, and just before that time', async () => {
+  it('prints the answers of a future time, and just before this time the answers of now', async () => {
     const farMs = Date.now() + 3_600_000;
     await commit(
       `insert into code_list_value (code_list, value, valid_from) values ('orderType', 'To come', ${sqlOf(farMs)});
@@ -62,7 +62,7 @@ describe('codes show', () => {
     const future: string[] = [];
     for (const momentMs of [farMs - 1, farMs, farMs + YEAR_MS]) future.push(await shown(isoOf(momentMs)));
 
-    // Nothing else changes, so these will be the answers
+    // The test cannot wait for the future time. So it makes the same codes begin and end now
     await world.database.query(
       `update code_list_value set valid_from = now() where value = 'To come';
        update communication_code set valid_until = now()`,

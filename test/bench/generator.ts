@@ -58,7 +58,7 @@ class Connection {
     this.ended = new Promise((resolve, reject) => {
       this.end = resolve;
       this.socket.once('error', reject);
-      // Without effect if this side has ended the connection
+      // If this side has ended the connection, the promise is settled already, and the error has no effect
       this.socket.once('close', () => reject(new Error('the server closed a connection')));
     });
     this.socket.once('connect', () => this.ask());

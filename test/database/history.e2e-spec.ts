@@ -184,7 +184,7 @@ describe('the stamp', () => {
         'vacuum (full, analyze) communication_code',
       ],
     },
-  ])('of $topic is the only one that each of these statements changes', async ({ topic, preparation, statements }) => {
+  ])('is changed only for $topic by each of these statements', async ({ topic, preparation, statements }) => {
     for (const sql of preparation) await database.query(sql);
     for (const sql of statements) {
       const before = await stamps();
@@ -258,8 +258,8 @@ describe('the stamp', () => {
 });
 
 describe('the functions of the triggers', () => {
-  it('call no function of another role with the name of one of PostgreSQL', async () => {
-    // Its argument types match better than those in pg_catalog, and a session's search_path may put its schema first
+  it('never call a function of another role that has the name of a function of PostgreSQL', async () => {
+    // The other function fits the argument types better. A session's search_path may even name its schema first
     await database.query(
       `create function public.to_jsonb(public.communication_code) returns jsonb language sql
          as $$ select '"foreign"'::jsonb $$;

@@ -1,4 +1,4 @@
-// Tests `npm start` as a whole. The programs and the database of PostgreSQL have their own files in this folder.
+// Tests `npm start` as a whole. Other files of this folder test the database and the programs of PostgreSQL.
 //
 // The tests share one clone, in this order. Each needs the data of the tests before it, and the second also needs the
 // running demo of the first. So run the whole file: with `-t` a later test fails.
@@ -111,12 +111,12 @@ function readPorts(output: string): number[] {
 
 let demo: Demo;
 
-it('npm start works in two clones at the same time, with foreign variables and taken ports, and prints lines to paste', async () => {
+it('npm start works in two clones at a time, with variables of other projects, and if ports are taken', async () => {
   mkdirSync(join(clone.folder, '.data'), { recursive: true });
   // Somebody's own migration adds a code, and the samples are still loaded
   const code = "insert into communication_code values ('ZONE', 'NORTH', 'Of a migration')";
   writeFileSync(join(clone.folder, 'migrations/0098_of_ones_own.sql'), `-- Up Migration\n${code};\n`);
-  // A full disk or a power cut leaves empty files
+  // Empty files, such as a full disk or a power cut leaves
   for (const name of ['api-key', 'issuer-key.json']) writeFileSync(join(clone.folder, '.data', name), '');
   mkdirSync(join(clone.databaseFolder, 'postgres'), { recursive: true });
 
@@ -199,7 +199,7 @@ it('SIGTERM to npm, as from a supervisor, ends npm start and its database', asyn
   children.push(child);
   await until(async () => existsSync(lockFile(clone)));
   child.kill('SIGTERM');
-  await once(child, 'exit'); // not `ended`, which waits for the output: the demo still has it open
+  await once(child, 'exit'); // not `ended`, which waits until the demo has closed its output, too
   expect(existsSync(lockFile(clone))).toBe(false);
 });
 

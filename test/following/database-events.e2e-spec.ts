@@ -1,5 +1,4 @@
-// A few seconds after the last commit the service answers exactly what a query returns, whatever happened to the
-// database.
+// Events that happen to a database. A few seconds after each, the service answers exactly what a query returns.
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { AREAS } from '../../src/lookups/code-rows.js';
 import { queryAt } from '../support/database.js';
@@ -149,7 +148,7 @@ describe('triggers that are switched off', () => {
     );
     const { stdout } = await runLine('doctor', world.environmentWith({}));
     expect(stdout).toMatch(/^fault +triggers .*communication_code/m);
-    await expectServed(); // the stamp of one change brings the change without a stamp, too
+    await expectServed(); // a change with a stamp causes a reading, which also finds the other
   });
 
   it('leave changes without a stamp, which are served when the service next reads everything', async () => {

@@ -142,7 +142,7 @@ it('a revoked key is refused while other sessions hold locks on the tables of us
 });
 
 describe('an outage of the database', () => {
-  it('or the issuer at the start leaves the port open, not ready and with 503, until both have answered once', async () => {
+  it('and of the issuer at the start leaves the port open, and callers get 503 until both have answered', async () => {
     proxy.mode = 'refuse';
     world.issuer.fault = 'down';
     const service = await world.start({ DATABASE_URL: proxy.url });
@@ -168,7 +168,7 @@ describe('an outage of the database', () => {
     await service.kill();
   });
 
-  it('by a network that swallows packets during a reading fails no request, and afterwards changes are served', () =>
+  it('because of a network that drops packets during a reading fails no request, and later changes are served', () =>
     underTraffic(behind, async () => {
       await holder.query('begin; lock table communication_code in access exclusive mode');
       const value = await commitValue();

@@ -63,7 +63,7 @@ async function expectGoodAnswers(requests: readonly string[]): Promise<void> {
   const { responses, closed } = await exchange(world.service.port, [bytes]);
   const connections = responses.map(({ headers }) => headers.get('connection'));
   expect(closed).toBe(true);
-  expect([-1, responses.length - 1]).toContain(connections.indexOf('close')); // no answer follows the one that closes
+  expect([-1, responses.length - 1]).toContain(connections.indexOf('close')); // no answer follows Connection: close
   for (const { status, headers, text: body } of responses) {
     expect(headers.get('x-request-id')).toMatch(/^[\da-f-]{36}$/);
     expect(status).toBeLessThan(500);
@@ -78,6 +78,6 @@ it('each request of a grammar gets a good answer, or a problem document and a cl
   const packets = fc.array(packet, { minLength: 16, maxLength: 16 });
   await fc.assert(
     fc.asyncProperty(packets, (all) => Promise.all(all.map(expectGoodAnswers)).then(() => true)),
-    { numRuns: 100, seed: 20_251 }, // the same requests in each run, so that only a change of the code makes one fail
+    { numRuns: 100, seed: 20_251 }, // the same requests in each run: a failure is due to a change of code
   );
 });

@@ -19,7 +19,7 @@ const world = processWorld();
 const clients = new StalledClients();
 afterEach(() => clients.close());
 
-/** Returns a function that returns by how many MiB the memory of the service has grown since now. */
+/** Returns a function. It returns by how many MiB the memory of the service has grown since this call. */
 function growth(): () => number {
   const { pid } = world.service;
   const before = residentMebibytes(pid);

@@ -348,7 +348,7 @@ it('the log contains the message of an exception whose answer is a 503', async (
   await until(async () => errors.some((entry) => line.asymmetricMatch(entry)));
 });
 
-it('a request after one with Connection: close never runs', async () => {
+it('a request that follows a request with Connection: close never runs', async () => {
   const last = requestTo('/notes', { ...caller, Connection: 'close' });
   const next = requestTo('/notes/counted', caller, 'POST');
   const { responses } = await exchange(Number(new URL(base).port), requestTo('/notes', caller) + last + next);

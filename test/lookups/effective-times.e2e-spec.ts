@@ -81,7 +81,7 @@ describe('a time at which codes begin or end', () => {
     expect(await codes()).toEqual(served.toSorted());
   });
 
-  it('is shown by the metrics and the log, both the next one and each past one', async () => {
+  it('is shown by metrics and log: metrics have the next time, and the log has each that has come', async () => {
     const switched = await metric('moments_switched_total');
     const later = Date.now() + 86_400_000;
     const at = (moment: number): string => `to_timestamp(${moment / 1000})`;

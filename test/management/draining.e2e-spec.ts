@@ -9,7 +9,7 @@ import { Reader, requestTo } from '../support/reader.js';
 import { Traffic } from '../support/traffic.js';
 import { until } from '../support/until.js';
 
-/** The time for which requests are still answered after a signal. It is so long that only the tests end it. */
+/** DRAIN_SECONDS of the replicas. It is so long that a replica ends only when a test lets it. */
 const DRAIN_SECONDS = 3_600;
 /** The time for which clients may go on reading. The same as in src/http/draining.ts. */
 const CLOSE_MS = 4_000;
@@ -104,7 +104,7 @@ it('no request fails while a balancer stops using a replica that ends', async ()
   expect((await traffic.stop()).failures).toEqual([]);
 });
 
-it('connections without a request, or with half of one, still get answers when the port closes', async () => {
+it('connections with no request, or with half a request, still get answers when the port closes', async () => {
   liftLimits(CLOSE_MS);
   const service = await replica();
   const request = requestTo(PATHS.orderUpdate, world.headers);

@@ -178,7 +178,7 @@ export class Issuer {
     else if (url === '/.well-known/openid-configuration') sendJson(response, this.allMetadata);
     else if (url === '/token') void this.answerToken(response);
     else if (url === '/elsewhere')
-      sendJson(response, { keys: this.published }); // where a redirect leads
+      sendJson(response, { keys: this.published }); // the target of the redirect
     else if (url.endsWith('/jwks')) this.answerKeySet(url, response);
     else response.writeHead(404).end();
   }

@@ -1,5 +1,5 @@
 // Jest loads this file before each test file. Without it, a test whose event never comes is silent until its limit.
-// The timers of node:timers: those that a test replaces are the global ones.
+// These timers are imported from node:timers, because a test may replace the global ones.
 import { clearTimeout, setTimeout } from 'node:timers';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals';
 

@@ -9,7 +9,7 @@ import process from 'node:process';
 import { setTimeout as pause } from 'node:timers/promises';
 import { findDatabaseFolder } from '../../dist/demo/postgres-programs.js';
 
-/** PostgreSQL ends its sessions, also those that are stopped, within five seconds after SIGQUIT. */
+/** The longest wait for the end. After SIGQUIT PostgreSQL ends all sessions in five seconds, also paused sessions. */
 const END_LIMIT_MS = 10_000;
 
 const [, , folder] = process.argv;

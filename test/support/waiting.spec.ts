@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { sayIfLate } from './waiting.js';
 
-it('a wait says what it waits for, and from where, once it is late', async () => {
+it('a wait that is late says for what it waits, and from which line', async () => {
   const said = await new Promise<string>((resolve) => {
     void sayIfLate('the first answer', () => new Promise(() => undefined), { afterMs: 1, say: resolve });
   });

@@ -43,8 +43,7 @@ it.each([
   const counted = once(child.stderr as Readable, 'end');
   expect(await sayIfLate('the end of the program that logs', () => once(child, 'exit'))).toEqual([0, null]);
   await counted;
-  // The pipe and Node.js's buffer of a paused reader take 64 KiB each: 13 lines may still pass after the first that did
-  // not
+  // The pipe and Node.js's buffer of a paused reader take 64 KiB each: after the first dropped line, 13 may still fit
   expect(Number(output.stderr)).toBeGreaterThanOrEqual(87);
 });
 

@@ -22,14 +22,14 @@ it.each([
   expect(String(person.output.read())).toContain('Undo this? ');
 });
 
-it('takes an input that is closed at the question for a no', async () => {
+it('takes an input that ends at the question for a no', async () => {
   const person = terminal();
   const answering = isAgreed('Undo this? ', person);
   person.input.end();
   expect(await answering).toBe(false);
 });
 
-it.each([{ isInput: false }, { isOutput: false }])('asks nobody where %j', async (lacking) => {
+it.each([{ isInput: false }, { isOutput: false }])('asks nobody if %j', async (lacking) => {
   const person = terminal(lacking);
   person.input.end('yes\n');
   expect(await isAgreed('Undo this? ', person)).toBe(false);

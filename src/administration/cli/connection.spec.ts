@@ -46,7 +46,7 @@ describe.each([
   });
 });
 
-it('a writing leaves nothing if the connection is lost during the work', async () => {
+it('a transaction that writes leaves nothing if the connection is lost during the work', async () => {
   const writing = withWriting(async (session) => {
     await session.query(`insert into code_list (name) values ('lost')`);
     await session.query('select pg_terminate_backend(pg_backend_pid())');

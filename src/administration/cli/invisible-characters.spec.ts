@@ -1,10 +1,10 @@
 import { expect, it } from '@jest/globals';
 import { showInvisible } from './invisible-characters.js';
 
-/** All that this version of Node.js knows to be white space, a format character, or drawn as nothing. */
+/** The characters that this version of Node.js knows as white space, as format characters, or as drawn by nothing. */
 const KNOWN_TO_UNICODE = /[\p{White_Space}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
 
-it('shows every character that Unicode calls invisible, but not the blank', () => {
+it('shows every invisible character of Unicode as an escape, except the space', () => {
   const forgotten: string[] = [];
   for (let codePoint = 0; codePoint <= 0x10ffff; codePoint++) {
     if (codePoint === 0x20) continue;

@@ -29,7 +29,7 @@ it.each([
   expect(result).toMatchObject({ state: 'fault', remedy: expect.stringMatching(remedy) });
 });
 
-it('shows header and claims apart, so that neither hides the other', async () => {
+it('shows header and claims separately, because both may have a member of one name', async () => {
   const text = await issuer.token({ claims: { typ: 'ID', token_use: 'id', sub: 'person' } });
   const { text: shown } = await checkToken(text);
   expect(shown).toMatch(/"header":\{"alg":"RS256",.*\},"claims":\{.*"typ":"ID","token_use":"id"/);
@@ -57,7 +57,7 @@ describe('a token that is no JWT', () => {
     });
   });
 
-  it('may be what was given as an API key that is none of ours', async () => {
+  it('is suspected if an API key is not in the database', async () => {
     const database = await createDatabase();
     const result = await withReading((session) => checkApiKey(session, '2YotnFZFEjr1zCsicMWpAA'), {
       DATABASE_URL: database.url,
@@ -71,7 +71,7 @@ describe('a token that is no JWT', () => {
   });
 });
 
-it('says of a JWT that was cut that it is one', async () => {
+it('says that a text is a JWT that was cut', async () => {
   const text = await issuer.token();
   expect(await checkToken(text.slice(0, text.lastIndexOf('.') - 5))).toMatchObject({
     state: 'fault',
@@ -79,7 +79,7 @@ it('says of a JWT that was cut that it is one', async () => {
   });
 });
 
-it('warns where the signature could not be checked', async () => {
+it('warns if the signature could not be checked', async () => {
   const text = await issuer.token();
   issuer.fault = 'down';
   expect(await checkToken(text)).toMatchObject({

@@ -7,7 +7,7 @@ describe('a pending migration', () => {
     jest.spyOn(Date, 'now').mockReturnValue(Date.parse('2027-01-05T10:00:00Z'));
   });
 
-  it('is marked if its name is earlier than an applied one, with the name that it needs', () => {
+  it('is marked, with the name that it needs, if its name is earlier than that of an applied migration', () => {
     const applied = ['0005_add_views', '20270103000000_ours', '20270101000000_first'];
     expect(markEarlyNames(['20270102000000_theirs', '20270104000000_new'], applied)).toEqual([
       '20270102000000_theirs: if it is applied nowhere yet, rename it to 20270105100000_theirs.sql. Its name is earlier ' +
@@ -15,7 +15,7 @@ describe('a pending migration', () => {
     ]);
   });
 
-  it('keeps its place among other early ones in the names that they need', () => {
+  it('keeps its place among other early migrations: the needed names have the same order', () => {
     const marks = markEarlyNames(['20270101000000_one', '20270102000000_two'], ['20270103000000_ours']);
     expect(marks.map((mark) => /rename it to (\S+)\./.exec(mark)?.[1])).toEqual([
       '20270105100000_one.sql',
@@ -23,7 +23,7 @@ describe('a pending migration', () => {
     ]);
   });
 
-  it('is not marked if its name is later than all applied ones, or if nothing is applied', () => {
+  it('is not marked if its name is later than those of all applied migrations, or if none is applied', () => {
     expect(markEarlyNames(['20270104000000_new'], ['0005_add_views', '20270103000000_ours'])).toEqual([]);
     expect(markEarlyNames(['0001_first', '20270104000000_new'], [])).toEqual([]);
   });

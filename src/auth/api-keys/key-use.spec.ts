@@ -55,7 +55,7 @@ describe('the use of a key', () => {
     expect(database.writes).toEqual([['1'], ['1'], ['1']]);
   });
 
-  it('is written no more after the end of the service', async () => {
+  it('is not written after the end of the service', async () => {
     keyUse.onApplicationShutdown();
     keyUse.note('1');
     await jest.advanceTimersByTimeAsync(MINUTE_MS);
@@ -64,7 +64,7 @@ describe('the use of a key', () => {
   });
 });
 
-it('a write that takes long delays the next write, because the sessions are few', async () => {
+it('a slow write delays the next write, because there are only three sessions', async () => {
   let release = (): void => undefined;
   database.end = () =>
     new Promise((resolve) => {

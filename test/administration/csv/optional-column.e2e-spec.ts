@@ -1,5 +1,5 @@
-// Adds an optional column to the communication codes, by the recipe in CONTRIBUTING.md, in the entity and the table
-// only. CSV files and plans have to know the column without another change.
+// Adds an optional column to the communication codes as CONTRIBUTING.md says, but only in the entity and in the table.
+// CSV files and plans must then know the column without a further change.
 import 'reflect-metadata';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ await database.query(
   `alter table communication_code
      add sample_note text constraint communication_code_sample_note_is_clean check (is_clean(sample_note, 64))`,
 );
-// Before `tables.js` is imported: it reads the columns of the decorated entity once
+// This comes before the import of tables.js, which reads the columns of the decorated entity only once
 const { CommunicationCode } = await import('../../../src/database/entities.js');
 Column('text', { name: 'sample_note', nullable: true })(CommunicationCode.prototype, 'sampleNote');
 const { COMMUNICATION_CODE } = await import('../../../src/database/tables.js');

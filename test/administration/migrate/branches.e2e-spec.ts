@@ -1,4 +1,4 @@
-// Several people work on branches of one repository, with a shared database and one of production.
+// Several people work on branches of one repository. They share one database, and production has another database.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
