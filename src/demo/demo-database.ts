@@ -36,7 +36,7 @@ const LOCK_NOT_AVAILABLE = '55P03';
 /** The SQLSTATE of a server that is starting or stopping. */
 const CANNOT_CONNECT_NOW = '57P03';
 /** The error codes of a machine without a loopback network, for example in a new network namespace. */
-const UNREACHABLE = new Set<string | undefined>(['ENETUNREACH', 'EADDRNOTAVAIL']);
+const NO_LOOPBACK = new Set<string | undefined>(['ENETUNREACH', 'EADDRNOTAVAIL']);
 /** The limit of an attempt to connect. The port of a killed server may belong to a program that never answers. */
 const ANSWER_MS = 5_000;
 /** The limit of a start. A server that was killed repairs its data before it accepts sessions. */
@@ -142,7 +142,7 @@ export class DemoDatabase {
       return client;
     } catch (error) {
       void client.end().catch(() => undefined); // not awaited: if the program on the port is silent, `end` stays open
-      if (UNREACHABLE.has((error as NodeJS.ErrnoException).code)) throw this.describeFailure(error as Error);
+      if (NO_LOOPBACK.has((error as NodeJS.ErrnoException).code)) throw this.describeFailure(error as Error);
       if (!(error instanceof DatabaseError) || error.code !== CANNOT_CONNECT_NOW) return undefined;
       if (performance.now() > sinceMs + START_LIMIT_MS) throw this.describeFailure(error);
       await pause(100);
