@@ -6,8 +6,9 @@ interface Setting {
 
 /** Returns whether signing keys may be fetched from an address. Over plain http anybody could replace them. */
 export function isKeyAddress(text: string, { OAUTH_ALLOW_HTTP }: Setting): boolean {
-  if (!URL.canParse(text) || text.includes('@') || text.includes('#')) return false;
-  const { protocol, hostname } = new URL(text);
+  if (!URL.canParse(text) || text.includes('#')) return false;
+  const { protocol, hostname, username, password } = new URL(text);
+  if (username !== '' || password !== '') return false; // the log would show them. A path may have an @, as at Google
   if (protocol === 'https:') return true;
   return protocol === 'http:' && (OAUTH_ALLOW_HTTP || isLoopback(hostname));
 }

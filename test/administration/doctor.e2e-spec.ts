@@ -149,7 +149,7 @@ describe("the doctor's line about the machine's clock", () => {
 
 it('if one of two issuers is away, the doctor says only that good tokens may be refused', async () => {
   const stdout = await doctor({ environment: { OAUTH_ISSUER: `${issuer.url},http://127.0.0.1:1` } });
-  expect(stdout).toMatch(/^fault {4}issuer .*\n +→ Let the issuer listen at another port/m);
+  expect(stdout).toMatch(/^fault {4}issuer .*\n +→ Start the issuer, or correct host and port/m);
   expect(stdout).toContain('Calls with good tokens may be refused. Correct issuer.');
 });
 

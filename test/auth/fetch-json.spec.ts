@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { type ServerResponse, createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type Server, createServer as createTcpServer } from 'node:net';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { fetchJson } from '../../src/auth/issuers/fetch-json.js';
 import { CertificateAuthority, hasOpenSsl } from '../support/certificates.js';
@@ -59,6 +59,28 @@ it('a byte order mark before the JSON is ignored', async () => {
   expect(await fetchJson(address)).toEqual({});
 });
 
+it.each([
+  { coding: 'gzip', encode: gzipSync },
+  { coding: 'GZIP', encode: gzipSync },
+  { coding: 'deflate', encode: deflateSync },
+  { coding: 'br', encode: brotliCompressSync },
+])('an answer with the content-encoding $coding is decompressed', async ({ coding, encode }) => {
+  const head = `HTTP/1.1 200 OK\r\nContent-Encoding: ${coding}\r\n\r\n`;
+  const address = `http://${await serveRaw(Buffer.concat([Buffer.from(head), encode('{}')]))}`;
+  expect(await fetchJson(address)).toEqual({});
+});
+
+it('an informational response before the answer is ignored', async () => {
+  const answers = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}';
+  expect(await fetchJson(`http://${await serveRaw(answers)}`)).toEqual({});
+});
+
+it('a request names the service, because some firewalls refuse requests without User-Agent', async () => {
+  const server = createServer((request, response) => response.end(JSON.stringify(request.headers)));
+  const headers = await fetchJson(`http://${await serve(server)}`);
+  expect(headers).toMatchObject({ 'user-agent': 'order-lookup-services' });
+});
+
 it('an answer that is not complete within the limit has its own reason', async () => {
   jest.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort(new DOMException('', 'TimeoutError')));
   await expect(fetchJson(`http://${await serveRaw('')}`)).rejects.toThrow('gives no whole answer within 10 s');
@@ -75,7 +97,7 @@ it.each([
   },
   { what: 'half a document', answer: `${OK}\r\n{"keys":[`, fault: 'a text that is not JSON' },
   { what: 'less than its length', answer: `${OK}Content-Length: 9\r\n\r\n{}`, fault: 'the connection was closed' },
-  { what: 'a faulty chunk', answer: `${OK}Transfer-Encoding: chunked\r\n\r\nx\r\n{}`, fault: 'is not HTTP' },
+  { what: 'a faulty chunk', answer: `${OK}Transfer-Encoding: chunked\r\n\r\nx\r\n{}`, fault: 'is not HTTP/1.1' },
   {
     what: 'plain text as gzip',
     answer: `${OK}Content-Length: 2\r\nContent-Encoding: gzip\r\n\r\n{}`,
@@ -91,11 +113,29 @@ it.each([
     answer: Buffer.concat([Buffer.from(`${OK}\r\n`), gzipSync('{}')]),
     fault: 'a text that is not JSON',
   },
+  {
+    what: 'headers of 20 KB',
+    answer: `${OK}Set-Cookie: ${'a'.repeat(20_000)}\r\n\r\n{}`,
+    fault: 'the headers of the answer have more than 16 KiB',
+  },
   { what: 'a redirect', answer: 'HTTP/1.1 301 Moved\r\nLocation: /a\r\n\r\n', fault: 'redirects (status 301) to' },
   { what: 'nothing', answer: '', fault: 'the connection was closed' },
-  { what: 'another protocol', answer: 'SSH-2.0-OpenSSH\r\n', fault: 'is not HTTP' },
+  { what: 'another protocol', answer: 'SSH-2.0-OpenSSH\r\n', fault: 'is not HTTP/1.1' },
 ])('an answer with $what has its own reason: $fault', async ({ answer, fault }) => {
   await expect(fetchJson(`http://${await serveRaw(answer)}`)).rejects.toThrow(fault);
+});
+
+it('a body without an end is given up after the limit', async () => {
+  const limit = new AbortController();
+  jest.spyOn(AbortSignal, 'timeout').mockReturnValue(limit.signal);
+  const server = createServer((_, response) => response.writeHead(200).write('{'));
+  const answering = once(server, 'request') as Promise<[unknown, ServerResponse]>;
+  const fetching = fetchJson(`http://${await serve(server)}`);
+  const [, response] = await answering;
+  const closing = once(response, 'close');
+  limit.abort();
+  await expect(fetching).rejects.toThrow('gives no whole answer within 10 s');
+  await closing;
 });
 
 it('a server that speaks http at an https address has its own reason', async () => {
@@ -104,16 +144,25 @@ it('a server that speaks http at an https address has its own reason', async () 
   );
 });
 
-(hasOpenSsl ? describe : describe.skip)('a server whose certificate', () => {
+(hasOpenSsl ? describe : describe.skip)('a server that', () => {
   let authority: CertificateAuthority;
   beforeAll(() => {
     authority = new CertificateAuthority();
   });
   afterAll(() => authority.remove());
 
+  it('could speak HTTP/2 is asked by HTTP/1.1, because fetches would share a connection of HTTP/2', async () => {
+    const { cert, key } = authority.issue('issuer', 'IP:127.0.0.1');
+    const offered: string[] = [];
+    const ALPNCallback = ({ protocols }: { protocols: string[] }): undefined => void offered.push(...protocols);
+    const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert), ALPNCallback });
+    await expect(fetchJson(`https://${await serve(server)}`)).rejects.toThrow('speaks HTTP/2 only');
+    expect(offered).toEqual(['http/1.1']);
+  });
+
   it.each([
-    { what: 'comes without an intermediate', isWhole: false, fault: 'sends no intermediate certificate' },
-    { what: 'is of an unknown CA', isWhole: true, fault: 'the CA at the end of the server' },
+    { what: 'sends no intermediate certificate', isWhole: false, fault: 'sends no intermediate certificate' },
+    { what: 'has a certificate of an unknown CA', isWhole: true, fault: 'the CA at the end of the server' },
   ])('$what has its own reason', async ({ isWhole, fault }) => {
     const { cert, key } = authority.issue('issuer', 'IP:127.0.0.1');
     const chain = [cert, ...(isWhole ? [authority.cert] : [])].map((file) => readFileSync(file, 'utf8'));

@@ -4,6 +4,7 @@ import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type JWK, exportJWK } from 'jose';
 import { discover } from '../../src/auth/issuers/discovery.js';
+import { explainStatus } from '../../src/auth/issuers/issuer-fault.js';
 import { Configuration } from '../../src/configuration/configuration.js';
 import { createOpenApiDocument } from '../../src/documentation/openapi-document.js';
 import { type Fault, Issuer, type SigningKey, encodePart, signingKey, signingKeys } from '../support/issuer.js';
@@ -456,36 +457,41 @@ describe('an issuer', () => {
     },
   ])('has its metadata refused if they name $what', async (row) => {
     const { issuer: name = 'https://a', members, fault } = row;
-    publish({ issuer: name, jwks_uri: `${name}/jwks`, ...members });
-    await expect(discover(name, { OAUTH_ALLOW_HTTP: false })).rejects.toThrow(fault);
+    const published = publish({ issuer: name, jwks_uri: `${name}/jwks`, ...members });
+    await expect(discover(name, { OAUTH_ALLOW_HTTP: false }, published)).rejects.toThrow(fault);
   });
 
   it('may use plain http only with OAUTH_ALLOW_HTTP=true, and its key set may only if the issuer does', async () => {
     const metadata = { issuer: 'http://a', jwks_uri: 'http://a/jwks' };
-    publish(metadata);
-    expect(await discover('http://a', { OAUTH_ALLOW_HTTP: true })).toMatchObject(metadata);
-    publish({ issuer: 'https://a', jwks_uri: 'http://a/jwks' });
-    await expect(discover('https://a', { OAUTH_ALLOW_HTTP: true })).rejects.toThrow('without https');
+    expect(await discover('http://a', { OAUTH_ALLOW_HTTP: true }, publish(metadata))).toMatchObject(metadata);
+    const withHttp = publish({ issuer: 'https://a', jwks_uri: 'http://a/jwks' });
+    await expect(discover('https://a', { OAUTH_ALLOW_HTTP: true }, withHttp)).rejects.toThrow('without https');
     await expect(discover('http://a', { OAUTH_ALLOW_HTTP: false })).rejects.toThrow(
       'http://a is no address with metadata',
     );
   });
 
+  it('may have its key set at an address with an @ in the path, as Google has', async () => {
+    const metadata = { issuer: 'https://a', jwks_uri: 'https://keys.example/jwk/name@project.example' };
+    expect(await discover('https://a', { OAUTH_ALLOW_HTTP: false }, publish(metadata))).toMatchObject(metadata);
+  });
+
   it('that is only a name is not asked for metadata', async () => {
-    const ask = jest.spyOn(globalThis, 'fetch');
+    const fetch = publish({});
     const fault = 'accounts is no address with metadata. Set OAUTH_JWKS_URI to the address of its key set';
-    await expect(discover('accounts', { OAUTH_ALLOW_HTTP: false })).rejects.toThrow(fault);
-    expect(ask).not.toHaveBeenCalled();
+    await expect(discover('accounts', { OAUTH_ALLOW_HTTP: false }, fetch)).rejects.toThrow(fault);
+    expect(fetch).not.toHaveBeenCalled();
   });
 
   it('may publish metadata only at the address of RFC 8414, with its path at the end', async () => {
     const metadata = { issuer: 'https://a/tenant', jwks_uri: 'https://a/keys' };
-    const addresses: unknown[] = [];
-    jest.spyOn(globalThis, 'fetch').mockImplementation(async (address) => {
+    const addresses: string[] = [];
+    const fetch = async (address: string): Promise<unknown> => {
       addresses.push(address);
-      return addresses.length === 1 ? new Response('', { status: 404 }) : Response.json(metadata);
-    });
-    expect(await discover('https://a/tenant', { OAUTH_ALLOW_HTTP: false })).toMatchObject(metadata);
+      if (addresses.length === 1) throw explainStatus(address, 404);
+      return metadata;
+    };
+    expect(await discover('https://a/tenant', { OAUTH_ALLOW_HTTP: false }, fetch)).toMatchObject(metadata);
     expect(addresses).toEqual([
       'https://a/tenant/.well-known/openid-configuration',
       'https://a/.well-known/oauth-authorization-server/tenant',
@@ -502,19 +508,14 @@ describe('an issuer', () => {
 
   it('may publish metadata with members of wrong types, which are ignored', async () => {
     const needed = { issuer: 'https://a', jwks_uri: 'https://a/jwks' };
-    publish({
-      ...needed,
-      authorization_endpoint: 'javascript:alert(1)',
-      token_endpoint: 7,
-      scopes_supported: 7,
-    });
-    const metadata = await discover('https://a', { OAUTH_ALLOW_HTTP: false });
+    const others = { authorization_endpoint: 'javascript:alert(1)', token_endpoint: 7, scopes_supported: 7 };
+    const metadata = await discover('https://a', { OAUTH_ALLOW_HTTP: false }, publish({ ...needed, ...others }));
     expect(metadata).toEqual({ ...needed, scopes_supported: [] });
     expect(() => createOpenApiDocument(new Configuration(), metadata)).not.toThrow();
   });
 });
 
-/** Makes every address answer with these metadata. */
-function publish(metadata: object): void {
-  jest.spyOn(globalThis, 'fetch').mockImplementation(async () => Response.json(metadata));
+/** Returns a fetch to which all addresses answer with these metadata. */
+function publish(metadata: object) {
+  return jest.fn<(address: string) => Promise<unknown>>().mockResolvedValue(metadata);
 }

@@ -22,7 +22,7 @@ const BROKEN_REMEDY = "The issuer's team has to correct its server, or the proxy
 const CERTIFICATE_CLOCK_REMEDY =
   'If its dates are right, the clock of this machine is wrong: compare date -u with the real time';
 
-/** Explanations of errors of Node.js, OpenSSL and undici, by code. The first one whose pattern matches is used. */
+/** Explanations of errors of Node.js and OpenSSL, by code. The first one whose pattern matches is used. */
 const EXPLANATIONS: readonly Explanation[] = [
   {
     codes: /^ENOTFOUND$/,
@@ -37,10 +37,12 @@ const EXPLANATIONS: readonly Explanation[] = [
   {
     codes: /^ECONNREFUSED$/,
     found: 'the connection was refused: nothing listens at this port',
-    remedy: 'Start the issuer, or correct host and port',
+    remedy:
+      'Start the issuer, or correct host and port. In a container, localhost is the container itself: set ' +
+      'OAUTH_JWKS_URI to an address that the container can reach',
   },
   { codes: /^(EHOST|ENET|EADDRNOTAVAIL)/, found: 'there is no route to the host', remedy: NETWORK_REMEDY },
-  { codes: /TIMEOUT|TIMEDOUT/, found: 'no connection within the time', remedy: NETWORK_REMEDY },
+  { codes: /^ETIMEDOUT$/, found: 'no connection within the time', remedy: NETWORK_REMEDY },
   {
     codes: /^UNABLE_TO_VERIFY_LEAF_SIGNATURE$/,
     found: 'the server sends no intermediate certificate, and no CA that is known here has signed its own certificate',
@@ -82,6 +84,11 @@ const EXPLANATIONS: readonly Explanation[] = [
     remedy: 'Correct the port, or let the issuer speak https there',
   },
   {
+    codes: /NO_APPLICATION_PROTOCOL/,
+    found: 'the server speaks HTTP/2 only',
+    remedy: 'Have the issuer, or the proxy in front of it, also speak HTTP/1.1',
+  },
+  {
     codes: /CERTIFICATE_REQUIRED|BAD_CERTIFICATE/,
     found: 'the server demands a certificate of its client',
     remedy: 'Key sets are public: have the server ask for no client certificate at this address',
@@ -97,12 +104,13 @@ const EXPLANATIONS: readonly Explanation[] = [
     remedy: BROKEN_REMEDY,
   },
   {
-    codes: /^(HPE_|HTTPParserError|UND_ERR_.*(OVERFLOW|MISMATCH))/,
-    found: 'the answer is not HTTP',
-    remedy: BROKEN_REMEDY,
+    codes: /^HPE_HEADER_OVERFLOW$/,
+    found: 'the headers of the answer have more than 16 KiB',
+    remedy: 'Have the issuer, or the proxy in front of it, send fewer or shorter headers, such as cookies',
   },
+  { codes: /^HPE_/, found: 'the answer is not HTTP/1.1', remedy: BROKEN_REMEDY },
   {
-    codes: /^(ECONNRESET|EPIPE|ECONNABORTED|UND_ERR_SOCKET)$/,
+    codes: /^(ECONNRESET|EPIPE|ECONNABORTED)$/,
     found: 'the connection was closed before the whole answer was there',
     remedy:
       'See the log of the issuer or of a proxy in between. At an http address: does the port speak https? At an https ' +
@@ -110,43 +118,27 @@ const EXPLANATIONS: readonly Explanation[] = [
   },
 ];
 
-/** Describes an error of `fetch`. Put nothing into the text that changes, or RepeatedFailure logs each attempt. */
+/** Describes an error of node:http. Put nothing into the text that changes, or RepeatedFailure logs each attempt. */
 export function explainFetchError(address: string, error: unknown): IssuerFault {
-  const causes = listCauses(error);
-  const code = causes.map(findCode).find((each) => typeof each === 'string') ?? '';
-  const explanation = EXPLANATIONS.find(({ codes }) => codes.test(code));
-  if (explanation) return new IssuerFault(`${address}: ${explanation.found} (${code})`, explanation.remedy);
-  const message = causes.at(-1)?.message ?? String(error);
-  if (message === 'bad port') {
-    const remedy = 'Let the issuer listen at another port: the Fetch standard blocks this one';
-    return new IssuerFault(`${address}: this port may not be fetched`, remedy);
-  }
-  if (message.startsWith('Proxy response')) {
+  const message = error instanceof Error ? error.message : String(error);
+  const code = findCode(error, message);
+  if (code === 'ERR_PROXY_TUNNEL') {
     const remedy = 'Have the proxy of HTTPS_PROXY let this host through, or name the host in NO_PROXY';
     return new IssuerFault(`${address}: the proxy refuses the connection (${message})`, remedy);
   }
+  const explanation = EXPLANATIONS.find(({ codes }) => codes.test(code));
+  if (explanation) return new IssuerFault(`${address}: ${explanation.found} (${code})`, explanation.remedy);
   return new IssuerFault(`${address}: ${[message, code].filter(Boolean).join(', ')}`, BROKEN_REMEDY);
 }
 
-interface Cause {
-  readonly name?: string;
-  readonly code?: unknown;
-  readonly message?: string;
-  readonly cause?: unknown;
+/** Returns the code. For a TLS handshake that fails, Node.js often gives EPROTO, and OpenSSL's reason in the message. */
+function findCode(error: unknown, message: string): string {
+  const { code = '' } = Object(error) as NodeJS.ErrnoException;
+  const reason = code === 'EPROTO' ? /:SSL routines:[^:]*:([^:]+):/.exec(message)?.[1] : undefined;
+  return reason === undefined ? code : `ERR_SSL_${reason.replaceAll(' ', '_').toUpperCase()}`;
 }
 
-/** Returns the code of an error. On Node.js 26 a parser error has a name, but no code. */
-function findCode({ code, name }: Cause): unknown {
-  return code ?? (name === 'HTTPParserError' ? name : undefined);
-}
-
-function listCauses(error: unknown): readonly Cause[] {
-  if (typeof error !== 'object' || error === null) return [];
-  const cause: Cause = error;
-  return [cause, ...listCauses(cause.cause)];
-}
-
-export function explainStatus(address: string, status: number, location: string | null): IssuerFault {
+export function explainStatus(address: string, status: number, location?: string): IssuerFault {
   if (status >= 300 && status < 400) {
     const target = describeRedirectTarget(address, location);
     const remedy =
@@ -158,8 +150,8 @@ export function explainStatus(address: string, status: number, location: string 
 }
 
 /** Returns the target without its query, which may contain a secret. */
-function describeRedirectTarget(address: string, location: string | null): string {
-  if (location === null || !URL.canParse(location, address)) return 'no address';
+function describeRedirectTarget(address: string, location: string | undefined): string {
+  if (location === undefined || !URL.canParse(location, address)) return 'no address';
   const { origin, pathname } = new URL(location, address);
   return origin + pathname;
 }
