@@ -17,6 +17,8 @@ import { end, run } from './run.mjs';
 process.chdir(join(dirname(fileURLToPath(import.meta.url)), '..'));
 
 const [, , program] = process.argv;
+/** Node.js reads these when it starts, so a value in .env has no effect. */
+const READ_AT_START = ['NODE_EXTRA_CA_CERTS', 'NODE_OPTIONS', 'NODE_USE_ENV_PROXY'];
 /** `npm test` needs the development dependencies, and builds by itself. */
 const isTest = program === '--no-build';
 
@@ -102,6 +104,9 @@ async function build() {
 function setVariables() {
   if (!existsSync('.env')) return;
   const { variables, faults } = readDotEnv(readEnvFile());
+  const late = READ_AT_START.filter((name) => name in variables && process.env[name] === undefined);
+  for (const name of late)
+    faults.push(`${name} in .env has no effect, because Node.js reads it before .env: export it.`);
   if (faults.length > 0) end(faults.join('\n'));
   for (const [name, value] of Object.entries(variables)) process.env[name] ??= value;
 }

@@ -13,9 +13,13 @@ const run = (command: string, environment: Record<string, string> = {}) => shell
 
 /** Prints the variables that a program of scripts/prepare.mjs sees. */
 function print(...names: string[]) {
+  return printWith({}, ...names);
+}
+
+function printWith(exported: Record<string, string>, ...names: string[]) {
   const program = `process.stdout.write(JSON.stringify(${JSON.stringify(names)}.map((name) => process.env[name])))`;
   writeFileSync(join(clone.folder, 'print.mjs'), program);
-  return run('node scripts/prepare.mjs print.mjs');
+  return run('node scripts/prepare.mjs print.mjs', exported);
 }
 
 // "orders" is no connection string, so a command fails immediately. It would try a real address for ten seconds
@@ -65,6 +69,18 @@ it('each unreadable line of .env is reported by its number only, and nothing run
     ...['1', '2', '4', '5', '6', '7'],
   ]);
   expect(stderr).not.toContain('s3cret');
+});
+
+it('variables that Node.js reads before .env are reported, unless they are exported', async () => {
+  writeFileSync(file, 'NODE_EXTRA_CA_CERTS=ca.pem\nNODE_USE_ENV_PROXY=1\nNODE_ENV=production\n');
+  const report = (name: string) => `${name} in .env has no effect, because Node.js reads it before .env: export it.\n`;
+  expect(await print('NODE_ENV')).toEqual({
+    status: 1,
+    stdout: '',
+    stderr: report('NODE_EXTRA_CA_CERTS') + report('NODE_USE_ENV_PROXY'),
+  });
+  const exported = { NODE_EXTRA_CA_CERTS: '', NODE_USE_ENV_PROXY: '1' };
+  expect(await printWith(exported, 'NODE_ENV')).toMatchObject({ status: 0, stdout: '["production"]' });
 });
 
 it.each([
