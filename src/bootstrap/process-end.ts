@@ -4,7 +4,7 @@ const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 const UNCAUGHT_ERRORS = ['uncaughtException', 'unhandledRejection'] as const;
 
 /**
- * The time in which a second signal is taken for the same Ctrl-C: the terminal sends a signal, and npm sends one, too.
+ * The time in which a second signal is taken for the same Ctrl-C: the terminal sends one signal, and npm sends another.
  */
 export const SAME_SIGNAL_MS = 1_000;
 /** The exit status after a signal that ends the process immediately, as a shell reports it after Ctrl-C. */

@@ -54,7 +54,7 @@ export async function startDemo(addEnd: (end: () => Promise<unknown>) => void): 
     await starting.catch(() => undefined); // otherwise a server that is still starting would keep running
     await database.stop();
   });
-  const loading = import('../bootstrap/start-service.js'); // while PostgreSQL starts: both take half a second
+  const loading = import('../bootstrap/start-service.js'); // loaded while PostgreSQL starts: both take half a second
   await Promise.all([waitFor('PostgreSQL', starting), loading]);
   const key = await readOrMake('api-key', /^[\w-]+$/, generateApiKey);
   await waitFor('the migrations of the database', database.prepare(key));
@@ -98,9 +98,7 @@ function adaptEnvironment(): void {
   exemptFromProxy(HOST);
 }
 
-/**
- * Returns the environment of the service. It names the demo's database and issuer, also if the shell exports others.
- */
+/** Returns the environment of the service: the database and issuer are the demo's, also if the shell exports others. */
 function makeEnvironment(databaseUrl: string, issuerUrl: string): NodeJS.ProcessEnv {
   return {
     ...process.env,

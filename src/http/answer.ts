@@ -4,7 +4,7 @@ import type { Request, Response } from 'express';
 
 /** Caches ask before each use (RFC 9111). If we answer with 5xx, they may use an answer for a day (RFC 5861). */
 const CACHE_CONTROL = 'private, max-age=0, stale-if-error=86400';
-/** The length of a tag, which has 132 bits. With much fewer bits two contents could have the same tag. */
+/** The length of a tag, which then has 132 bits. If a tag is much shorter, two contents may get the same tag. */
 const TAG_CHARACTERS = 22;
 /** The largest body that is kept as a text. Node.js writes a text together with the header, and bytes separately. */
 const MAX_TEXT_BYTES = 16 * 1024;
@@ -16,9 +16,9 @@ export interface AnswerOptions {
 }
 
 /**
- * A 200 whose body is complete before it is sent, with its strong entity tag (RFC 9110 section 8.8.3). Make it once and
- * return it to all callers, because making it hashes the body. ServerAdapter has the answer send itself: an interceptor
- * would double the cost of a request (docs/decisions.md).
+ * A 200 whose body is complete before it is sent, with its strong entity tag (RFC 9110 section 8.8.3). Make an answer
+ * once and return it to all callers, because making it hashes the body. ServerAdapter calls `sendTo`: an interceptor in
+ * its place would double the cost of a request (docs/decisions.md).
  */
 export class Answer {
   readonly etag: string;

@@ -13,8 +13,7 @@ export class Connection {
     this.latestRequest = request;
     response.once('close', () => {
       this.waitingCount -= 1;
-      // A request that has arrived whole is forgotten: it contains credentials, and the connection may stay open for
-      // long
+      // A complete request is forgotten, because it contains credentials, and the connection may stay open for long
       if (request === this.latestRequest && request.complete) this.latestRequest = undefined;
     });
   }

@@ -11,7 +11,7 @@ export const AREAS = ['order-update', 'order-capture-v2'] as const;
 export type Area = (typeof AREAS)[number];
 export const ORDER_SCHEDULING = 'order-scheduling';
 
-/** All rows that the operations answer, in the order of the answers. */
+/** All rows from which answers are made, in the order of the answers. */
 export interface CodeRows {
   readonly properties: readonly AreaProperty[];
   readonly values: readonly CodeListValue[];

@@ -7,9 +7,7 @@ import { AREAS, type Area, type CodeRows, isInForce } from './code-rows.js';
 const MAX_SMALL_ANSWERS_BYTES = 20 * 1024 ** 2;
 /** The bytes that an answer to a filter takes beside its body and its key. */
 const ANSWER_ENTRY_BYTES = 1024;
-/**
- * The size from which an answer is large, and never dropped. Node.js copies a smaller body for each connection anyway.
- */
+/** The size from which an answer is large, and never dropped. Node.js copies a smaller body for each connection. */
 const LARGE_ANSWER_BYTES = 16 * 1024;
 
 const RECORDS_PER_PIECE = 1_000;

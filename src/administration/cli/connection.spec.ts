@@ -109,7 +109,7 @@ it.each<{ what: string; refuse: (pod: Socket) => void }>([
   node.close();
 });
 
-it('does not try again after an error that time does not mend', async () => {
+it('does not try again after an error that does not end by itself', async () => {
   const startedAtMs = performance.now();
   const DATABASE_URL = database.url.replace('tests-only', 'wrong');
   await expect(withReading(async () => undefined, { DATABASE_URL })).rejects.toThrow('Correct role and password');
