@@ -247,6 +247,21 @@ describe('keys rotate', () => {
     expect((await stored(first.id))?.revokedAt).toEqual(end);
   });
 
+  it.each([
+    { state: 'expired', change: `created_at = now() - interval '2 d', expires_at = now() - interval '1 d'` },
+    { state: 'revoked', change: 'revoked_at = now()' },
+  ])('refuses a key that is $state, and issues no other key', async ({ state, change }) => {
+    const client = `not to be rotated: ${state}`;
+    const { id } = await issue(client);
+    await update(id, change);
+    const before = await stored(id);
+    expect(await keys('rotate', id)).toEqual(
+      refusedFor(new RegExp(`^The key is ${state}\\. Only a key in force can be`)),
+    );
+    expect(await stored(id)).toEqual(before);
+    expect(await database.query('select from api_key where client = $1', [client])).toHaveLength(1);
+  });
+
   it('issues a key without an end if the first has none, and ends the first after a week', async () => {
     const begunAtMs = Date.now();
     const first = await issue('without end');

@@ -7,6 +7,7 @@ import { afterAll, beforeEach, expect, it } from '@jest/globals';
 import { listen } from '../support/ports.js';
 import { PROJECT, begin, readText } from '../support/program.js';
 import { testFolder } from '../support/test-folder.js';
+import { until } from '../support/until.js';
 
 const workspace = testFolder();
 const folder = join(workspace, 'packages/small');
@@ -133,6 +134,25 @@ it('a command builds dist/ if it is of another src/, or says in one sentence tha
   const { status, stderr } = await prepare().ended;
   expect(status).toBe(1);
   expect(stderr).toMatch(/^dist\/ was not made from this src\/, and the compiler is not installed: .*\n$/);
+});
+
+it("a shell's NODE_ENV and a user's omit leave out neither the compiler nor the programs of this platform", async () => {
+  remove('node_modules');
+  write('package.json', {
+    ...{ name: 'small', version: '1.0.0', engines, dependencies: { everywhere: '1.0.0' } },
+    devDependencies: { typescript: '1.0.0' },
+    optionalDependencies: { 'of-this-platform': '1.0.0' },
+  });
+  const asked = new Set<string | undefined>();
+  const note = ({ url }: IncomingMessage): unknown => asked.add(url);
+  registry.on('request', note);
+  const settings = { NODE_ENV: 'production', npm_config_omit: 'optional', npm_config_audit: 'false' };
+  const { child, ended } = prepare(undefined, { npm_config_registry: address, ...settings });
+  const wanted = ['/everywhere', '/typescript', '/of-this-platform'];
+  await until(async () => wanted.every((name) => asked.has(name)));
+  registry.off('request', note);
+  child.kill('SIGINT');
+  await ended;
 });
 
 it('in a workspace npm installs the packages of this project, and Ctrl-C also ends npm', async () => {

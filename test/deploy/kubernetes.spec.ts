@@ -84,6 +84,12 @@ it('deploy/kubernetes gives the service a complete configuration, and no Secret'
   expect(mounts.map(({ name }) => name)).toEqual(volumes.map(({ name }) => name));
 });
 
+it('deploy/kubernetes takes a replica that is not ready out of load balancing, and restarts it only if it hangs', () => {
+  const pathsOf = (probe: string): unknown[] => valuesOf('path', valuesOf(probe, deployment));
+  expect(pathsOf('readinessProbe')).toEqual(['/health/ready']);
+  for (const probe of ['startupProbe', 'livenessProbe']) expect(pathsOf(probe)).toEqual(['/health/live']);
+});
+
 it('deploy/kubernetes gives a replica enough time to drain', () => {
   const drain = Number(variables.find(({ name }) => name === 'DRAIN_SECONDS')?.value);
   const [grace = 0] = valuesOf<number>('terminationGracePeriodSeconds', deployment);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from '@jest/globals';
 import { PASSWORD, queryAt, withSession } from '../support/database.js';
+import { runLine } from '../support/local-program.js';
 import { PATHS } from '../support/paths.js';
 import { freePort } from '../support/ports.js';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.js';
@@ -88,8 +89,18 @@ it('replicas on a hot standby serve the changes of its primary', async () => {
   const standby = await startPostgres((data) => backUp(world.postgres, data));
   const url = new URL(world.database.urlOf('order_lookup_service'));
   await expectServed(Object.assign(url, { port: new URL(standby.url).port }).href);
+  await expectStandbyIsNamed(Object.assign(url, { username: 'order_lookup_owner' }).href);
   await standby.remove();
 });
+
+/** Asserts that each command that changes something says in one line what the server is, and what to do. */
+async function expectStandbyIsNamed(url: string): Promise<void> {
+  for (const line of ['migrate up', 'migrate plan', 'keys issue --client Acme']) {
+    const { status, stdout, stderr } = await runLine(line, { DATABASE_URL: url });
+    expect({ line, status, stdout }).toEqual({ line, status: 1, stdout: '' });
+    expect(stderr).toMatch(/^.* This server is a hot standby, .*: name the primary in the connection string\..*\n$/);
+  }
+}
 
 (hasPooler ? it : it.skip)(
   'replicas behind PgBouncer serve changes, and leave no setting to the next client of a session',

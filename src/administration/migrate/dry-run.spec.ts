@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { createDatabase } from '../../../test/support/database.js';
 import type { Work } from '../../database/database.js';
-import type { Limits } from '../../database/transactions.js';
+import { type Limits, describeKind } from '../../database/transactions.js';
 import { withDatabase } from '../cli/connection.js';
 import { dryRun } from './dry-run.js';
 
@@ -42,6 +42,15 @@ describe('a dry run whose work fails', () => {
     );
     await holder.query('rollback');
   });
+});
+
+it('a dry run waits 3 s for a lock, and ends after 20 s', async () => {
+  const limits = await run(async (session) => {
+    const settings = [await session.query('show lock_timeout'), await session.query('show statement_timeout')];
+    return settings.flatMap(({ rows }) => rows as unknown[]);
+  });
+  expect(limits).toEqual([{ lock_timeout: '3s' }, { statement_timeout: '20s' }]);
+  expect(describeKind('dryRun').totalMs).toBe(20_000); // many short statements together
 });
 
 it('a dry run of many short statements ends after its time limit, and leaves no lock', async () => {
