@@ -29,6 +29,17 @@ it.each([
   expect(result).toMatchObject({ state: 'fault', remedy: expect.stringMatching(remedy) });
 });
 
+it('shows how the key of a token is published if it cannot verify the token', async () => {
+  const { published } = issuer;
+  issuer.published = published.map((key) => ({ ...key, use: 'enc' }));
+  expect(await checkToken(await issuer.token())).toMatchObject({
+    state: 'fault',
+    text: expect.stringContaining('published as [{"kid":"rsa-1","kty":"RSA","use":"enc","alg":"RS256"}]'),
+    remedy: expect.stringContaining("the issuer's team has to correct the key"),
+  });
+  issuer.published = published;
+});
+
 it('shows header and claims separately, because both may have a member of one name', async () => {
   const text = await issuer.token({ claims: { typ: 'ID', token_use: 'id', sub: 'person' } });
   const { text: shown } = await checkToken(text);

@@ -6,7 +6,13 @@ import { MAX_TOKEN_BYTES, type ReadToken, hasScope, readToken } from '../../auth
 import { verifyToken } from '../../auth/access-tokens.service.js';
 import { discover } from '../../auth/issuers/discovery.js';
 import { fetchJson } from '../../auth/issuers/fetch-json.js';
-import { ALGORITHMS, type SigningKeys, readKeys, toSigningKeys } from '../../auth/issuers/signing-keys.js';
+import {
+  ALGORITHMS,
+  type SigningKeys,
+  readKeys,
+  selectDecidingMembers,
+  toSigningKeys,
+} from '../../auth/issuers/signing-keys.js';
 import type { RefusalReason } from '../../auth/verdict.js';
 import type { Configuration } from '../../configuration/configuration.js';
 import type { Session } from '../../database/session.js';
@@ -87,7 +93,8 @@ const TOKEN_REMEDIES: Readonly<Partial<Record<RefusalReason, string>>> = {
   'not-before': 'Correct the clock of this machine, see the line "clock", or that of the issuer.',
   signature:
     'Copy all of it, or ask the issuer for another one: its key may have been withdrawn. A token of Entra ID with a ' +
-    'nonce in its header is for Microsoft Graph: ask for the scope of your own API.',
+    'nonce in its header is for Microsoft Graph: ask for the scope of your own API. If use or alg of the published key ' +
+    "do not allow the token's alg, the issuer's team has to correct the key.",
   'unknown-key': 'Copy all of it, or ask the issuer for another one: its key may have been withdrawn.',
 };
 
@@ -111,7 +118,7 @@ export async function checkAccessToken(text: string, configuration: Configuratio
     return warning('it was not checked: there are no keys of its issuer', remedy);
   }
   const verdict = await verifyToken(token, keys, issuer, configuration);
-  if (verdict.outcome !== 'accepted') return describeFaultOfClaims(token, verdict.reason);
+  if (verdict.outcome !== 'accepted') return describeFaultOfClaims(token, verdict.reason, keys);
   const { OAUTH_REQUIRED_SCOPE: scope } = configuration;
   if (scope && !hasScope(verdict.value, scope)) {
     const remedy = `Have the issuer grant ${scope} to this client, and ask for it with the token.`;
@@ -154,12 +161,22 @@ function describeFaultOfForm(text: string, reason: RefusalReason): CheckResult {
 }
 
 /** The text is cut: an issuer may write a list of any length into a claim. */
-function describeFaultOfClaims({ header, claims }: ReadToken, reason: RefusalReason): CheckResult {
+function describeFaultOfClaims({ header, claims }: ReadToken, reason: RefusalReason, keys?: SigningKeys): CheckResult {
   const isOfSignature = reason === 'signature' || reason === 'unknown-key';
-  const sentence = isOfSignature ? 'no key of its issuer verifies its signature' : `refused for the reason "${reason}"`;
+  const sentence = isOfSignature
+    ? `no key of its issuer verifies its signature${describePublished(header.kid, keys)}`
+    : `refused for the reason "${reason}"`;
   const shown = { header: pick(header, SHOWN_OF_HEADER), claims: pick(claims, SHOWN_OF_CLAIMS) };
   const members = JSON.stringify(shown).slice(0, MAX_CHARACTERS_OF_MEMBERS);
   return fault(`${sentence}: it holds ${members}`, TOKEN_REMEDIES[reason] ?? ASK_FOR_TOKEN);
+}
+
+/** Shows how the issuer publishes the key that a token names, because its `use` or `alg` may keep it from use. */
+function describePublished(keyId: unknown, keys?: SigningKeys): string {
+  const published = keys?.document.keys.filter(({ kid }) => kid !== undefined && kid === keyId) ?? [];
+  if (published.length === 0) return '';
+  const members = JSON.stringify(published.map(selectDecidingMembers)).slice(0, MAX_CHARACTERS_OF_MEMBERS);
+  return ` (the key is published as ${members})`;
 }
 
 function pick(members: object, names: readonly string[]): Record<string, unknown> {
