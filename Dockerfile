@@ -45,6 +45,8 @@ FROM node:26.10.0-bookworm-slim AS service
 WORKDIR /app
 LABEL org.opencontainers.image.version=1.0.0
 ENV NODE_ENV=production
+# Two lookups run at a time. With glibc's limits (10 to 30 s), an issuer whose DNS server hangs blocks those of all others
+ENV RES_OPTIONS="timeout:1 attempts:3"
 COPY --from=sources /app/package.json ./
 COPY --from=production-dependencies /app/node_modules node_modules
 COPY --from=dist /app/dist dist
