@@ -27,7 +27,10 @@ beforeAll(async () => {
     ISSUER_CLIENT_SECRET: 'tests-only',
   };
   issuer = begin([process.execPath, 'dist/demo/issuer-main.js'], PROJECT, environment);
-  await until(async () => issuer.output.stdout === `the issuer listens on port ${port}\n` || hasEnded(issuer.child));
+  const listens = `the issuer listens on port ${port}\n`;
+  await until(async () => issuer.output.stdout === listens || hasEnded(issuer.child));
+  const { stdout, stderr } = issuer.output;
+  expect({ stdout, stderr }).toEqual({ stdout: listens, stderr }); // so that a failure shows its sentence
 });
 afterAll(() => void issuer.child.kill('SIGKILL'));
 

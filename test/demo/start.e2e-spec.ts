@@ -75,7 +75,8 @@ interface Demo {
 async function start(environment: Record<string, string> = {}, inClone = clone): Promise<Demo> {
   const { child, output, ended } = launch(environment, inClone);
   await until(async () => output.stdout.includes('Ctrl-C stops') || child.exitCode !== null);
-  expect({ status: child.exitCode, stderr: output.stderr }).toMatchObject({ status: null });
+  const { stderr } = output;
+  expect({ status: child.exitCode, stderr }).toEqual({ status: null, stderr }); // so that a failure shows its sentence
   return {
     out: output.stdout,
     err: output.stderr.replaceAll(WAITING, ''),
