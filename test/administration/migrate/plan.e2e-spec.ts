@@ -296,7 +296,7 @@ describe('migrate plan reports what the service would meet:', () => {
     const before = await contents();
     const { status, stdout } = await plan();
     expect({ status, stdout }).toEqual({ status: 2, stdout: expect.stringContaining(said) });
-    expect(stdout.match(/^! /gm)).toHaveLength(1); // keys that could not be read are not called lost as well
+    expect(stdout.match(/^! .*/gm)).toHaveLength(1); // keys that could not be read are not called lost as well
     expect(stdout).toContain(UNSAFE);
     expect(stdout).toContain('\nCallers see this:\n'); // no code is removed: running replicas go on serving it
     expect(await contents()).toEqual(before);
