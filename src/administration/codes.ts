@@ -20,9 +20,9 @@ interface ShowOptions {
 }
 
 export const show = new Command('show')
-  .description('prints the answer of now, or of a later time')
-  .option('--at <TIME>', 'such as 2027-01-01T00:00:00Z or 2027-01-01, which begins in UTC', parseTimeOrDate)
-  .addOption(new Option('--area <AREA>', 'the answer of one area, as it is').choices(ALL_AREAS))
+  .description('prints the answers as callers get them now, or at a later time')
+  .option('--at <TIME>', 'such as 2027-01-01T00:00:00Z, or 2027-01-01 for its beginning in UTC', parseTimeOrDate)
+  .addOption(new Option('--area <AREA>', 'only the answer of this area, byte for byte').choices(ALL_AREAS))
   .action(async ({ at, area }: ShowOptions) => {
     const timeMs = at === undefined ? undefined : Date.parse(at);
     const snapshot = await withReading((session, manager) => makeSnapshot(session, manager, timeMs));

@@ -8,8 +8,8 @@ import { showInvisible } from './cli/invisible-characters.js';
 import { commandLine, print, printJson } from './cli/program.js';
 
 /**
- * An SQL expression for the state of a key, by the database's clock. `rotated` is in force until `revoked_at`. If you
- * change it, change the check in `ApiKeysService`, or this list and the service disagree.
+ * An SQL expression for the state of a key, by the database's clock. A key in the state `rotated` still works until
+ * `revoked_at`. If you change the expression, change the check in `ApiKeysService`, or it and the commands disagree.
  */
 export const KEY_STATE = `case
     when revoked_at <= now() then 'revoked'
@@ -18,7 +18,7 @@ export const KEY_STATE = `case
     else 'in force'
   end`;
 
-/** The name of these commands in the change history. It proves nothing, because any session can set it. */
+/** The name of these commands in the change history. The name proves nothing, because any session can set it. */
 const APPLICATION = 'order-lookup-keys';
 
 /** The latest time that a constraint of `api_key` permits. */
@@ -45,7 +45,7 @@ interface IssueOptions {
 
 export const issue = new Command('issue')
   .description('makes a key, stores its hash and prints the key once')
-  // Not required here: of a misspelt option commander would say that this one is missing
+  // Not a requiredOption: if somebody misspells another option, commander would say that --client is missing
   .option('--client <NAME>', 'needed: whose key it is, such as "Acme TMS"')
   .option('--expires-in <TIME>', `such as 90d (${UNITS_HELP}); without it the key never expires`, parseDuration)
   .option('--json', 'print it for programs')
@@ -78,7 +78,7 @@ interface KeyRow {
   readonly lastUsedAt: Date | null;
 }
 
-/** $1 is a client, or null for all. $2 is the interval within which a key has to end, or null. */
+/** $1 is a client, or null for all clients. $2 is an interval within which the keys end, or null for all keys. */
 const LIST = `
   select id, client, ${KEY_STATE} as state, created_at as "createdAt", expires_at as "expiresAt",
     revoked_at as "revokedAt", least(expires_at, revoked_at) as "endsAt", last_used_at as "lastUsedAt"
@@ -101,7 +101,7 @@ export const list = new Command('list')
   });
 
 function describeKeys(keys: readonly KeyRow[]): string {
-  if (keys.length === 0) return 'There are none.';
+  if (keys.length === 0) return 'There are no keys.';
   const header = describeKey({
     id: 'id',
     state: 'state',
@@ -193,7 +193,7 @@ const REVOKE = `
   returning id, client, revoked_at as "revokedAt"`;
 
 export const revoke = new Command('revoke')
-  .description('revokes a key now, also one that is rotated')
+  .description('revokes a key now, even if it was rotated')
   .argument('<KEY_ID>')
   .action(async (id: string) => {
     const key = await changeKeys(async (session) => {
@@ -255,7 +255,7 @@ function parseDuration(text: string): string {
   const amount = text.slice(0, -1);
   const unit = UNITS[text.slice(-1)];
   if (unit === undefined || !/^[1-9]\d{0,3}$/.test(amount)) {
-    throw new InvalidArgumentError(`It has to be such as 90d (${UNITS_HELP}).`);
+    throw new InvalidArgumentError(`Write a number and a unit, such as 90d (${UNITS_HELP}).`);
   }
   return `${amount} ${unit}`;
 }

@@ -52,14 +52,14 @@ describe('a wrong command line is refused in one sentence, with status 1:', () =
   it.each([
     {
       line: 'migrate plan',
-      sentence: /^DATABASE_URL is not set: .* To use the database of the demo: \. \.data\/demo\.env\n$/,
+      sentence: /^DATABASE_URL is not set: .* To use the database of the demo, run: \. \.data\/demo\.env\n$/,
     },
     { line: 'migrate plan --json', sentence: /^DATABASE_URL is not set: .*\n$/ },
     { line: 'migrate down 1 --yes', sentence: /^DATABASE_URL is not set: .*\n$/ },
     {
       line: 'migrate new x f.csv',
       sentence:
-        /^too many .* Usage: npm run migrate -- new .*\. Without "--" npm takes options for its own and .*\.\n$/,
+        /^too many .* Usage: npm run migrate -- new .*\. Without "--", npm reads the options itself and .*\.\n$/,
     },
     { line: 'migrate plan --flag', sentence: /^unknown option '--flag'\. Usage: npm run migrate -- plan [^.]*\n$/ },
   ])('$line, run by an npm that has settings', async ({ line, sentence }) => {

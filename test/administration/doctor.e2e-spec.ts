@@ -161,7 +161,7 @@ describe('the doctor names a fault of the surroundings with its remedy:', () => 
       findings: [
         /^fault {4}configuration .*OAUTH_AUDIENCE is not set/m,
         /^fault {4}database .* at 127\.0\.0\.1:9 .*connect ECONNREFUSED.* Start the server, or correct host/m,
-        /\nA new replica would not answer calls; running ones may, from memory\. Correct configuration, database\.\n$/,
+        /\nA new replica would not answer calls\. Running replicas may answer from memory\. Correct configuration, database\.\n$/,
       ],
     },
     {
@@ -180,7 +180,7 @@ describe('the doctor names a fault of the surroundings with its remedy:', () => 
       findings: [
         /^fault {4}database .*password authentication.* Correct role and password/m,
         /^fault {4}issuer .* names the issuer .*\n +→ OAUTH_ISSUER has to be exactly the iss/m,
-        /\nA new replica would not answer calls; running ones may, from memory\. Correct database, issuer\.\n$/,
+        /\nA new replica would not answer calls\. Running replicas may answer from memory\. Correct database, issuer\.\n$/,
       ],
     },
     {
@@ -188,7 +188,7 @@ describe('the doctor names a fault of the surroundings with its remedy:', () => 
       environment: () => ({ DATABASE_URL: database.url.replace(/\/\w+$/, '/no_database') }),
       findings: [
         /^fault {4}database .*does not exist\. Correct the database in the connection string, or create it/m,
-        /\nA new replica would not answer calls; running ones may, from memory\. Correct database\.\n$/,
+        /\nA new replica would not answer calls\. Running replicas may answer from memory\. Correct database\.\n$/,
       ],
     },
     {
@@ -196,7 +196,7 @@ describe('the doctor names a fault of the surroundings with its remedy:', () => 
       environment: () => ({ DATABASE_URL: 'postgres://a:b@database.invalid/x' }),
       findings: [
         /^fault {4}database .*database\.invalid.* correct host and port in the connection string/m,
-        /\nA new replica would not answer calls; running ones may, from memory\. Correct database\.\n$/,
+        /\nA new replica would not answer calls\. Running replicas may answer from memory\. Correct database\.\n$/,
       ],
     },
     {
@@ -250,7 +250,7 @@ describe('the doctor finds a fault of the database:', () => {
     expect(stdout).toMatch(
       /^fault {4}migrations {5}pending: 0001_create_code_tables, [^]*→ .*node dist\/migrate\.js up/m,
     );
-    expect(stdout).toMatch(/^fault {4}role .*postgres has nothing to read: revision, .* is missing$/m);
+    expect(stdout).toMatch(/^fault {4}role .*tables that postgres has to read are missing: revision, .*$/m);
     expect(stdout).toMatch(/ Correct migrations, role, content\.\n$/);
   });
 
@@ -355,7 +355,7 @@ describe('the doctor finds a fault of the database:', () => {
     {
       what: 'does not fire for session_replication_role = replica',
       state: 'enable trigger record_update',
-      fault: 'is not enabled always: some tools load data past it',
+      fault: 'is not enabled always: it does not fire for some tools that load data',
     },
   ])('a trigger that $what, until the printed statements are run', async ({ state, fault }) => {
     const other = await databaseToSpoil();

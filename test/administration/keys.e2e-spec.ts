@@ -124,7 +124,7 @@ it.each([
   {
     line: ['issue', '--client', 'c', '--expires-in', '0d'],
     reason:
-      /'--expires-in <TIME>' argument '0d' is invalid\. It has to be such as 90d \(m minutes, h hours, d days, w weeks, y years\)\./,
+      /'--expires-in <TIME>' argument '0d' is invalid\. Write a number and a unit, such as 90d \(m minutes, h hours, d days, w weeks, y years\)\./,
   },
   { line: ['issue', '--client', 'c', '--expires-in', '90'], reason: /'90' is invalid/ },
   { line: ['list', '--expiring', 'soon'], reason: /'--expiring <TIME>' argument 'soon' is invalid/ },
@@ -187,7 +187,7 @@ describe('keys list', () => {
     const { stdout } = await keys('list', '--client', 'of one');
     expect(stdout).toMatch(/^id .*\n.* of one\n$/);
     const { stdout: ofNobody } = await keys('list', '--client', 'nobody');
-    expect(ofNobody).toBe('There are none.\n');
+    expect(ofNobody).toBe('There are no keys.\n');
   });
 
   interface ListedKey {

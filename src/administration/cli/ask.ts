@@ -9,12 +9,12 @@ export interface Terminal {
   readonly output: Pick<WriteStream, 'isTTY'> & NodeJS.WritableStream;
 }
 
-/** Returns whether somebody answers yes. Without a terminal, or if the input is closed, nobody has agreed. */
+/** Returns whether the user answers yes. Without a terminal, or if the input closes, the answer is no. */
 export async function isAgreed(question: string, { input, output }: Terminal): Promise<boolean> {
   if (!input.isTTY || !output.isTTY) return false;
   const dialogue = createInterface({ input, output });
   const closing = new AbortController();
-  dialogue.once('close', () => closing.abort()); // otherwise the answer would be awaited for ever
+  dialogue.once('close', () => closing.abort()); // otherwise `question` would wait for ever
   try {
     const answer = await dialogue.question(question, { signal: closing.signal });
     return AGREEMENTS.includes(answer.trim().toLowerCase());

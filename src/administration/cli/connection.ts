@@ -1,4 +1,4 @@
-// The commands' access to their database. Administration enters src/database/ here alone, and by its errors and limits.
+// Opens the database for the commands. No other file of administration creates a `Database`.
 import { DataSource } from 'typeorm';
 import { type ConnectionFields, type DatabaseAddress, parseDatabaseAddress } from '../../configuration/database-url.js';
 import { COMMAND, describeDatabase, sourceOptions } from '../../database/data-source.js';
@@ -7,9 +7,10 @@ import type { Session } from '../../database/session.js';
 import { OperatorError, toMessage } from '../../telemetry/error-message.js';
 
 const DEMO_REMEDY =
-  'Export it, or write it to .env, which npm run reads. To use the database of the demo: . .data/demo.env';
+  'Export this variable, or write it into the file .env, which npm run reads. To use the database of the demo, run: ' +
+  '. .data/demo.env';
 
-/** @throws OperatorError that names the variable, and no part of the connection string */
+/** Parses the address. Throws OperatorError, which names the variable, but no part of the connection string. */
 export function parseAddress(address: DatabaseAddress): ConnectionFields {
   try {
     return parseDatabaseAddress(address);
@@ -24,7 +25,7 @@ export function describeTarget(): string {
   return `the ${describeDatabase(parseAddress(process.env))}`;
 }
 
-/** Works with the database, in one session. */
+/** Runs the work with a database of one session, and closes it afterwards. */
 export async function withDatabase<T>(
   work: (database: Database) => Promise<T>,
   address: DatabaseAddress = process.env,
@@ -38,7 +39,7 @@ export async function withDatabase<T>(
   }
 }
 
-/** Reads in one transaction, with one snapshot. */
+/** Runs the work in one reading, with one snapshot. */
 export function withReading<T>(work: Work<T>, address?: DatabaseAddress): Promise<T> {
   return withDatabase((database) => database.within('read', work), address);
 }
@@ -56,6 +57,6 @@ export async function readColumn<T = string>(session: Session, text: string, val
 /** Returns the time in milliseconds since the epoch, by the clock of the database, which the service uses, too. */
 export async function readClock(session: Session): Promise<number> {
   const [now] = await readColumn<Date>(session, 'select now()');
-  if (now === undefined) throw new Error('the database does not tell the time');
+  if (now === undefined) throw new Error('PostgreSQL returned no time');
   return now.getTime();
 }

@@ -1,8 +1,8 @@
-// Imported first by each command. As process 1 of a container a program gets no signal that it does not listen for, so
-// it could only be killed. PostgreSQL rolls back what is not committed.
+// Each command imports this file first. As process 1 of a container, a program gets only the signals for which it
+// listens: without this file it could only be killed. PostgreSQL rolls back what is not committed.
 import { constants } from 'node:os';
 
-/** The status of a program that a signal ended, as a shell reports it, is this number plus the number of the signal. */
+/** If a signal ends a program, a shell reports the status as this number plus the number of the signal. */
 const SIGNALLED = 128;
 
 for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) {

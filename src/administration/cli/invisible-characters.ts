@@ -1,9 +1,9 @@
 /**
- * Characters that people cannot see or type in a name, a code or a client: white space but the blank, format characters
- * (category Cf), and what is drawn as nothing (property Default_Ignorable_Code_Point, and the empty Braille pattern).
- * They are written out, since each version of Node.js knows another version of Unicode. The function `is_visible` of
- * the database has the same: test/database/constraints.e2e-spec.ts compares them. Other control characters are refused
- * by its function `is_clean`.
+ * Characters that people cannot see or type in a name, a code or a client: white space except the ordinary space,
+ * format characters (category Cf), and what is drawn as nothing (Default_Ignorable_Code_Point, and the empty Braille
+ * pattern). They are listed here, because each version of Node.js has another version of Unicode. The function
+ * `is_visible` of the database has the same list: test/database/constraints.e2e-spec.ts compares the two. Its function
+ * `is_clean` refuses other control characters.
  */
 const INVISIBLE_CHARACTERS = new RegExp(
   [
@@ -15,7 +15,7 @@ const INVISIBLE_CHARACTERS = new RegExp(
   'gu',
 );
 
-/** The text with its invisible characters as `\u200b`, for people. */
+/** Returns the text with each invisible character written out, such as `\u200b`. */
 export function showInvisible(text: string): string {
   return text.replace(INVISIBLE_CHARACTERS, escapeCharacter);
 }

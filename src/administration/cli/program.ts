@@ -1,8 +1,8 @@
-// The four programs share this: the form of their command lines, their output, and the status with which they end.
+// The four programs share the form of their command lines, their output, and the statuses with which they end.
 //
 // | status | the command                                                   | prints on                         |
 // | ------ | ------------------------------------------------------------- | --------------------------------- |
-// | 0      | is done, and there is nothing to stop for                     | standard output                   |
+// | 0      | is done, and its caller can go on                             | standard output                   |
 // | 1      | threw an error, or has an outcome that is a failure           | standard error or standard output |
 // | 2      | is done, and found danger or a fault: its caller should stop  | standard output                   |
 //
@@ -17,11 +17,11 @@ interface ProgramOptions {
   readonly name: string;
   /** Empty if the program is a single command. */
   readonly commands: readonly Command[];
-  /** Said below the help. */
+  /** Printed below the help. */
   readonly notes: string;
 }
 
-const NPM_RULE = 'Without "--" npm takes options for its own and does not pass them on.';
+const NPM_RULE = 'Without "--", npm reads the options itself and does not pass them on.';
 
 export function createProgram({ name, commands, notes }: ProgramOptions): Command {
   const program = new Command(isThroughNpm() ? `npm run ${name} --` : `node dist/${name}.js`)
@@ -33,14 +33,14 @@ export function createProgram({ name, commands, notes }: ProgramOptions): Comman
   return program;
 }
 
-/** Runs what was typed. A failure is a sentence on standard error, and status 1. */
+/** Runs the command that was typed. If it fails, prints a sentence on standard error, and sets status 1. */
 export async function runProgram(program: Command): Promise<void> {
   outliveReader();
   try {
     await program.parseAsync(process.argv);
   } catch (error) {
     const isHelp = error instanceof CommanderError && error.exitCode === 0;
-    if (isHelp) return; // it was asked for, and is printed
+    if (isHelp) return; // commander has printed the help
     process.stderr.write(`${describeError(error, program)}\n`);
     process.exitCode = 1;
   }
@@ -61,7 +61,7 @@ export function commandLine(program: string, words = ''): string {
   return words === '' ? `npm run ${program}` : `npm run ${program} -- ${words}`;
 }
 
-/** Returns what people read of an error that ends a command. */
+/** Returns the text that people read if an error ends a command. */
 export function describeError(error: unknown, program?: Command): string {
   if (error instanceof CommanderError && program) return describeUsage(error, program);
   const origin = error instanceof DatabaseError ? 'PostgreSQL refused this: ' : '';
@@ -74,26 +74,26 @@ function describeUsage({ code, message }: CommanderError, program: Command): str
   const [, , word] = process.argv;
   const command = program.commands.find((known) => known.name() === word) ?? program;
   const names = program.commands.map((known) => known.name());
-  const isNoCommand = code === 'commander.help';
+  const isCommandMissing = code === 'commander.help';
   const fault = message
     .replace(/^error: (?:command-argument )?/, '')
     .replace('\n', ' ')
     .replace(/\.$/, '');
-  const sentence = isNoCommand ? `a command is missing: ${names.join(', ')}` : fault;
+  const sentence = isCommandMissing ? `a command is missing: ${names.join(', ')}` : fault;
   const usage = command === program ? program.name() : `${program.name()} ${command.name()}`;
   // Without "--" npm keeps `--from` and passes on `FILE.csv`, which is a word too many
   const rule = code === 'commander.excessArguments' ? npmRule() : [];
   return [`${sentence}. Usage: ${usage} ${command.usage()}`, ...rule].join('. ');
 }
 
-/** The reader of the output may close it early, as `head` does. The command goes on to its end, with its own status. */
+/** Keeps the command and its status from failing if the reader of the output closes early, as `head` does. */
 function outliveReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') process.exit(1);
   });
 }
 
-/** This is the only variable of npm that is read: npm's settings are no options of a command. */
+/** Returns whether npm started this program. No other variable of npm is read: npm's settings are not our options. */
 function isThroughNpm(): boolean {
   return process.env['npm_lifecycle_event'] !== undefined;
 }

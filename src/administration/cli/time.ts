@@ -18,7 +18,7 @@ export function parseTime(text: string): string | undefined {
   return `${second}${shortFraction(found['fraction'])}Z`;
 }
 
-/** `Date` accepts 24:00, and reads 30 February as 2 March. */
+/** Returns whether this day and time exist. `Date` accepts 24:00, and reads 30 February as 2 March. */
 function isCivilTime(local: string): boolean {
   const date = new Date(`${local}Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(local);
@@ -36,7 +36,7 @@ function shortFraction(fraction = ''): string {
   return digits === '' ? '' : `.${digits}`;
 }
 
-/** Returns the time in an option's text. A date means its beginning in UTC. */
+/** Parses the text of an option. A date means its beginning in UTC. */
 export function parseTimeOrDate(text: string): string {
   const time = parseTime(DATE.test(text) ? `${text}T00:00:00Z` : text);
   if (time !== undefined) return time;

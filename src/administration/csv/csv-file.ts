@@ -57,7 +57,7 @@ export async function readCsvFile(path: string): Promise<CsvFile> {
     const messages = [...findSurplus(header, record), ...findWrongTimes(columns, row)];
     const sameLine = lines.get(key);
     if (sameLine !== undefined) {
-      messages.push(`${list.key.join(' and ')} are those of line ${sameLine}. Remove one of the two lines.`);
+      messages.push(`it has the same ${list.key.join(' and ')} as line ${sameLine}. Remove one of the two lines.`);
     }
     lines.set(key, sameLine ?? record.line);
     rows.push(row);
@@ -76,7 +76,7 @@ async function readBytes(path: string): Promise<Uint8Array> {
   }
 }
 
-/** Returns all records, or those before the first wrong quote: after it nobody knows which text is quoted. */
+/** Returns all records, or the records before the first wrong quote. After it, nobody knows which text is quoted. */
 function parseCsv(bytes: Uint8Array): CsvText {
   if (!isUtf8(bytes)) return withFault(1, 'the file is not in UTF-8. Save it as "CSV UTF-8".');
   // TextDecoder removes the byte order mark. A line that somebody has appended may have another line end
@@ -134,7 +134,7 @@ function findNextLine(text: string, line: number): number {
 function describeQuotes(text: string, line: number): Fault {
   const content = text.split('\n')[line - 1] ?? '';
   const message = /(?:^|[,;])=/.test(content)
-    ? 'it has a formula, such as ="007". Write the text alone, such as 007.'
+    ? 'it has a formula, such as ="007". Write only the text, such as 007.'
     : 'its quotes are wrong. Between quotes, write "" for each quote.';
   return { line, message };
 }
@@ -157,7 +157,7 @@ function findList(names: readonly string[]): Table | undefined {
 function describeHeader(names: readonly string[]): string {
   if (names.length === 0) return 'the file is empty.';
   if (names.includes(POSITION)) {
-    return 'the column position is not read: the order of the lines is the order. Remove the column.';
+    return 'the column position is not read: the order of the lines is the order of the values. Remove the column.';
   }
   const forms = Object.values(LISTS).map((list) =>
     listFileColumns(list)
@@ -165,7 +165,8 @@ function describeHeader(names: readonly string[]): string {
       .join(','),
   );
   const example = commandLine('codes', 'export');
-  return `the columns are "${names.join(',')}". Needed are ${forms.join(', or ')}, as this writes them: ${example}`;
+  const needed = `The columns ${forms.join(', or ')} are needed`;
+  return `the columns are "${names.join(',')}". ${needed}, as in a file of this command: ${example}`;
 }
 
 /** Returns the fields of a record. A missing last cell is an empty text. A wrong time is returned as it is. */
@@ -189,7 +190,7 @@ function findSurplus(header: readonly string[], { cells }: CsvRecord): string[] 
   return messages;
 }
 
-/** Returns a message for each time that PostgreSQL would guess: without a zone, or 01/02/2027 (`datestyle` decides). */
+/** Returns a message for each timestamp that PostgreSQL would have to guess: without a zone, or like 01/02/2027. */
 function findWrongTimes(columns: readonly Column[], row: Row): string[] {
   const messages: string[] = [];
   for (const column of columns) {

@@ -15,7 +15,7 @@ export function fault(text: string, remedy: string): CheckResult {
   return { state: 'fault', text, remedy };
 }
 
-/** Returns a remedy of statements for psql, ready to paste. */
+/** Returns a remedy that consists of statements to paste into psql. */
 export function forOwner(statements: readonly string[]): string {
   return ['As the owner:', ...statements].join('\n');
 }

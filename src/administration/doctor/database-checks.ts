@@ -18,11 +18,11 @@ const SERVER = `
       current_setting('server_version'), current_database(), current_user) as text,
     pg_catalog.pg_is_in_recovery() as "isStandby"`;
 
-/** A database that cannot be reached has no session, so this check does not run. */
+/** Describes the server. If the database cannot be reached, there is no session, and the error is the fault. */
 export async function checkDatabase(session: Session): Promise<CheckResult> {
   const { rows } = await session.query<{ text: string; isStandby: boolean }>(SERVER);
   const [server] = rows;
-  if (!server) throw new Error('PostgreSQL does not describe itself');
+  if (!server) throw new Error('PostgreSQL returned no row about the server');
   if (!server.isStandby) return ok(server.text);
   return warning(
     `${server.text}: a hot standby, which takes no changes`,
@@ -30,10 +30,10 @@ export async function checkDatabase(session: Session): Promise<CheckResult> {
   );
 }
 
-/** The least difference of the clocks with which the service refuses good tokens. */
+/** The service refuses good tokens if the clocks differ by this time or more. */
 const TOLERATED_OFFSET_MS = CLOCK_SKEW_SECONDS * 1000;
 
-/** The database reads its clock between question and answer. The middle of both is the nearest guess. */
+/** Compares the clocks. The database reads its clock between question and answer: the middle is the best estimate. */
 export async function checkClock(session: Session): Promise<CheckResult> {
   const askedAtMs = Date.now();
   const { rows } = await session.query<{ ms: string }>(
@@ -47,8 +47,8 @@ export async function checkClock(session: Session): Promise<CheckResult> {
 }
 
 /**
- * The tables that the service reads. If the service reads another one, add it here, and its grant to a migration.
- * Otherwise the doctor does not notice that the service may not read it.
+ * The tables that the service reads. If the service reads another table, add the table here, and a grant to a
+ * migration. Otherwise the doctor does not notice that the service may not read the table.
  */
 const READ_TABLES = ['revision', 'area_property', 'code_list_value', 'communication_code', 'api_key'];
 
@@ -58,11 +58,12 @@ export async function checkMigrations(session: Session): Promise<CheckResult> {
   if (pending.length > 0) {
     return fault(`pending: ${pending.join(', ')}`, `As the owner: ${commandLine('migrate', 'up')}`);
   }
-  if (missing.length > 0) return warning(describeMissing(state).join(' '), 'Nothing, if a newer release applied it.');
+  if (missing.length > 0)
+    return warning(describeMissing(state).join(' '), 'If a newer release has applied them, do nothing.');
   return ok('all applied');
 }
 
-/** The privileges of a table that does not exist are null. */
+/** The rights of the present role on each table. For a table that does not exist, they are null. */
 const RIGHTS = `
   select
     current_user as role,
@@ -84,14 +85,14 @@ interface Rights {
   readonly canWrite: boolean;
 }
 
-/** @throws DatabaseError if the role may not even use the schema */
+/** Checks the rights of the role. Throws DatabaseError if the role may not use the schema. */
 export async function checkRole(session: Session): Promise<CheckResult> {
   const { rows } = await session.query<Rights>(RIGHTS, [READ_TABLES]);
   const [rights] = rows;
-  if (!rights) throw new Error('PostgreSQL does not tell what the role may');
+  if (!rights) throw new Error('PostgreSQL returned no row about the role');
   const { role, missing, unread, canWrite } = rights;
   if (missing.length > 0) {
-    const text = `${role} has nothing to read: ${missing.join(', ')} is missing`;
+    const text = `tables that ${role} has to read are missing: ${missing.join(', ')}`;
     return fault(text, `As the owner: ${commandLine('migrate', 'up')}`);
   }
   if (unread.length > 0) {
@@ -99,7 +100,7 @@ export async function checkRole(session: Session): Promise<CheckResult> {
     return fault(`${role} may not read ${unread.join(', ')}`, `As the owner: grant select on ${tables} to ${role};`);
   }
   const text = `${role} may read all that the service needs`;
-  return canWrite ? warning(`${text}, and may write too`, 'Right for migrations alone.') : ok(text);
+  return canWrite ? warning(`${text}, and may write too`, 'Use such a role only for migrations.') : ok(text);
 }
 
 /**
@@ -143,7 +144,7 @@ export async function checkOwner(session: Session): Promise<CheckResult> {
 
 const COUNT_KEYS = `select count(*)::int from public.api_key where ${KEY_STATE} in ('in force', 'rotated')`;
 
-/** Reads as the service does. @throws Error if the service could not read or serve the content */
+/** Reads as the service does. Throws if the service could not read or serve the content. */
 export async function checkContent(session: Session, manager: EntityManager): Promise<CheckResult> {
   await lockTables(session, CODE_TABLES);
   const rows = await readCodes(manager);
@@ -155,8 +156,8 @@ export async function checkContent(session: Session, manager: EntityManager): Pr
 }
 
 /**
- * The state of each trigger that the service depends on. Only `enable always` fires also if a tool has set
- * session_replication_role to replica to load data.
+ * The triggers that the service needs, and that are missing or not `enable always`. Any other trigger does not fire
+ * while a tool loads data with session_replication_role = replica.
  */
 const TRIGGERS = `
   select
@@ -191,7 +192,7 @@ interface FaultyTrigger {
   readonly state: string | null;
 }
 
-/** The triggers give each change a new revision, so that every replica reads it, and its row in the history. */
+/** Checks the triggers. For each change they write a new revision, so that every replica reads it, and the history. */
 export async function checkTriggers(session: Session): Promise<CheckResult> {
   const { rows } = await session.query<FaultyTrigger>(TRIGGERS);
   if (rows.length === 0) return ok('all triggers that follow changes exist and are enabled');
@@ -201,7 +202,7 @@ export async function checkTriggers(session: Session): Promise<CheckResult> {
 function describeTrigger({ trigger, table, state }: FaultyTrigger): string {
   if (state === null) return `${trigger} of ${table} is missing`;
   if (state === 'D') return `${trigger} of ${table} is switched off`;
-  return `${trigger} of ${table} is not enabled always: some tools load data past it`;
+  return `${trigger} of ${table} is not enabled always: it does not fire for some tools that load data`;
 }
 
 function listTriggerRemedies(triggers: readonly FaultyTrigger[]): string[] {

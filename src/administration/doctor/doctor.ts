@@ -47,9 +47,10 @@ interface CheckedSubject extends Check {
 
 const USUAL_REMEDY = 'Correct this, and run the doctor again.';
 const CONTENT_REMEDY =
-  'Correct the rows by a migration. A missing table or right is a matter of migrations or role. For row level security, ' +
-  'as the owner: alter table public.TABLE disable row level security;';
-const CONFIGURATION_REMEDY = 'Every variable is explained in .env.example. For those of the demo: . .data/demo.env';
+  'Correct the rows by a migration. If a table or a right is missing, see the lines migrations and role. If row ' +
+  'level security is on, run as the owner: alter table public.TABLE disable row level security;';
+const CONFIGURATION_REMEDY =
+  'Every variable is explained in .env.example. To use the variables of the demo, run: . .data/demo.env';
 const ROLE_REMEDY = 'Use the role order_lookup_service, or as the owner: grant usage on schema public to ROLE;';
 
 const CONFIGURATION: Check = { subject: 'configuration', needs: [], impact: 'all', run: checkConfiguration };
@@ -57,7 +58,7 @@ const NO_CREDENTIALS: GivenCredentials = { keys: [], tokens: [] };
 
 /**
  * Prints what each check found, as soon as it is known. The status is 2 if there is a fault.
- * @param input `-` to read credentials from standard input; otherwise standard input is not touched
+ * @param input `-` to read credentials from standard input; otherwise standard input is not read
  */
 export async function runDoctor(input?: string): Promise<void> {
   if (input !== undefined && input !== '-') {
@@ -79,7 +80,7 @@ export async function runDoctor(input?: string): Promise<void> {
   process.exitCode = checked.some(({ result }) => result.state === 'fault') ? 2 : 0;
 }
 
-/** Causes come before consequences. */
+/** Lists the checks so that causes come before their consequences. */
 function listDatabaseChecks(database: Database, { keys }: GivenCredentials): Check[] {
   const read = (work: Work<CheckResult>) => () => database.within('read', work);
   return [
@@ -99,7 +100,7 @@ function listDatabaseChecks(database: Database, { keys }: GivenCredentials): Che
   ];
 }
 
-/** The database is checked even if other variables have faults. A faulty address is in the result of CONFIGURATION. */
+/** Returns whether the address is right. Then the database is checked, even if other variables have faults. */
 function hasDatabaseAddress(): boolean {
   try {
     parseDatabaseAddress(process.env);
@@ -140,7 +141,7 @@ function listIssuerChecks(configuration: Configuration, { tokens }: GivenCredent
   return [...ofIssuers, ...ofTokens];
 }
 
-/** Numbered if there are several, in the order of the input. */
+/** Returns the subject of a credential, with its number in the input if there are several. */
 function nameGiven(kind: string, index: number, given: readonly string[]): string {
   return given.length > 1 ? `${kind} ${index + 1}` : kind;
 }
@@ -150,7 +151,7 @@ const SUBJECT_WIDTH = 13;
 /** The spaces in front of the arrow below the text. */
 const REMEDY_INDENT = STATE_WIDTH + SUBJECT_WIDTH + 4;
 
-const NOT_ANSWERED = 'A new replica would not answer calls; running ones may, from memory.';
+const NOT_ANSWERED = 'A new replica would not answer calls. Running replicas may answer from memory.';
 
 function describeResult(subject: string, result: CheckResult): string {
   const line = `${result.state.padEnd(STATE_WIDTH)}  ${subject.padEnd(SUBJECT_WIDTH)}  ${result.text}`;

@@ -17,14 +17,14 @@ function checkToken(text: string) {
 
 it.each([
   { what: 'the type', token: { header: { typ: 'id+jwt' } }, remedy: /typ at\+jwt, JWT or none/ },
-  { what: 'the expiry', token: { claims: { exp: undefined } }, remedy: /write when it expires/ },
+  { what: 'the expiry', token: { claims: { exp: undefined } }, remedy: /write into the token when it expires/ },
   { what: 'the kind', token: { claims: { token_use: 'id' } }, remedy: /send the access token/ },
   {
     what: 'a missing client',
     token: { header: { typ: 'JWT' }, claims: { client_id: undefined } },
     remedy: /names neither its client nor a scope/,
   },
-])('has a remedy against $what', async ({ token, remedy }) => {
+])('has a remedy for a token that is refused for $what', async ({ token, remedy }) => {
   const result = await checkToken(await issuer.token(token));
   expect(result).toMatchObject({ state: 'fault', remedy: expect.stringMatching(remedy) });
 });
@@ -55,12 +55,12 @@ describe('a token that is no JWT', () => {
     {
       kind: 'opaque',
       text: '2YotnFZFEjr1zCsicMWpAA',
-      sentence: /no JWT but opaque/,
-      remedy: /Auth0: send the audience/,
+      sentence: /opaque, not a JWT/,
+      remedy: /Auth0: name the audience/,
     },
-    { kind: 'opaque, with a point', text: 'ya29.a0AfH6SMBx', sentence: /no JWT but opaque/, remedy: /Okta: ask / },
+    { kind: 'opaque, with a dot', text: 'ya29.a0AfH6SMBx', sentence: /opaque, not a JWT/, remedy: /Okta: ask / },
     { kind: 'encrypted', text: encrypted, sentence: /encrypted \(JWE\)/, remedy: /Auth0: switch .*Okta: .*Keycloak/ },
-  ])('is named, with what to change at the provider: $kind', async ({ text, sentence, remedy }) => {
+  ])('gets a remedy for its provider: $kind', async ({ text, sentence, remedy }) => {
     expect(await checkToken(text)).toEqual({
       state: 'fault',
       text: expect.stringMatching(sentence),
@@ -76,7 +76,7 @@ describe('a token that is no JWT', () => {
     expect(result).toMatchObject({
       state: 'fault',
       text: 'it is not in this database',
-      remedy: expect.stringMatching(/If it is an access token: it is opaque\. Auth0: /),
+      remedy: expect.stringMatching(/If it is an access token, only its issuer can read it\. Auth0: /),
     });
     await database.drop();
   });

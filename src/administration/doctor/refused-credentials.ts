@@ -1,5 +1,5 @@
-// Says why the service refuses an API key or an access token that somebody gives to the doctor. No text contains a byte
-// of a key, or a part of a token with which somebody could call.
+// Explains why the service refuses an API key or an access token that somebody gives to the doctor. No message contains
+// a part of a key, or a part of a token that would be enough for a call.
 import { text as readAll } from 'node:stream/consumers';
 import { API_KEY_PREFIX, hasValidChecksum, hashApiKey } from '../../auth/api-keys/api-key.js';
 import { MAX_TOKEN_BYTES, type ReadToken, hasScope, readToken } from '../../auth/access-token.js';
@@ -20,7 +20,7 @@ import { commandLine } from '../cli/program.js';
 import { KEY_STATE } from '../keys.js';
 import { type CheckResult, fault, ok, warning } from './check-result.js';
 
-/** A whole header line may be pasted. */
+/** The beginning of a header line, because people may paste the whole line. */
 const HEADER_LINE = /^(?:(?<authorization>authorization)|api-key): */i;
 const SCHEME = /^bearer +/i;
 
@@ -31,16 +31,16 @@ export interface GivenCredentials {
 
 /**
  * Reads API keys and access tokens from standard input, one on each line. A line is a token if it has the header
- * Authorization, the scheme Bearer, or a point.
+ * Authorization, the scheme Bearer, or a dot.
  */
 export async function readGivenCredentials(): Promise<GivenCredentials> {
   const keys: string[] = [];
   const tokens: string[] = [];
   for (const line of (await readAll(process.stdin)).split('\n')) {
-    const isHeader = HEADER_LINE.exec(line.trim())?.groups?.['authorization'] !== undefined;
+    const isAuthorization = HEADER_LINE.exec(line.trim())?.groups?.['authorization'] !== undefined;
     const value = line.trim().replace(HEADER_LINE, '');
     const credential = value.replace(SCHEME, '');
-    const isToken = isHeader || SCHEME.test(value) || credential.includes('.');
+    const isToken = isAuthorization || SCHEME.test(value) || credential.includes('.');
     if (credential !== '') (isToken ? tokens : keys).push(credential);
   }
   return { keys, tokens };
@@ -58,47 +58,55 @@ interface FoundKey {
 export async function checkApiKey(session: Session, key: string): Promise<CheckResult> {
   const { rows } = await session.query<FoundKey>(FIND_KEY, [hashApiKey(key)]);
   const [found] = rows;
-  const remedy = `Copy the whole key, or issue one: ${commandLine('keys', 'issue --client NAME')}`;
-  if (!found && !hasValidChecksum(key)) return fault('its checksum does not fit: it is mistyped or cut', remedy);
-  if (!found && !key.startsWith(API_KEY_PREFIX)) {
-    return fault('it is not in this database', `${remedy}. If it is an access token: it is opaque. ${OPAQUE_REMEDY}`);
-  }
-  if (!found) return fault('it is not in this database', remedy);
+  if (!found) return explainUnknownKey(key);
   const name = `${found.id} of ${found.client}`;
   const isRefused = found.state === 'expired' || found.state === 'revoked';
-  return isRefused ? fault(`${name} is ${found.state}`, remedy) : ok(`${name} is in force`);
+  if (isRefused) return fault(`${name} is ${found.state}`, `Issue a new key: ${issueCommand()}`);
+  return ok(`${name} is in force`);
 }
 
-/** docs/identity-providers.md has the same for more providers. */
+function explainUnknownKey(key: string): CheckResult {
+  const remedy = `Copy the whole key, or issue one: ${issueCommand()}`;
+  if (!hasValidChecksum(key)) return fault('its checksum does not fit: it is mistyped or cut', remedy);
+  const text = 'it is not in this database';
+  if (key.startsWith(API_KEY_PREFIX)) return fault(text, remedy);
+  return fault(text, `${remedy}. If it is an access token, only its issuer can read it. ${OPAQUE_REMEDY}`);
+}
+
+function issueCommand(): string {
+  return commandLine('keys', 'issue --client NAME');
+}
+
+/** The remedies for two kinds of token that are no JWT. docs/identity-providers.md names more providers. */
 const OPAQUE_REMEDY =
-  'Auth0: send the audience of your API with the request of the token. Okta: ask an authorization server of your own, ' +
-  'not that of the organization. Keycloak gives JWTs alone: send the access_token of its token endpoint.';
+  'Auth0: name the audience of your API when you ask for the token. Okta: ask an authorization server of your own, ' +
+  'not that of the organization. Keycloak issues only JWTs: send the access_token of its token endpoint.';
 const ENCRYPTED_REMEDY =
-  'Auth0: switch JSON Web Encryption of the API off. Okta: switch Access Token Encryption of the authorization server ' +
-  'off. Keycloak encrypts ID tokens alone: send the access_token of its token endpoint.';
+  'Auth0: switch off JSON Web Encryption of the API. Okta: switch off Access Token Encryption of the authorization ' +
+  'server. Keycloak encrypts only ID tokens: send the access_token of its token endpoint.';
 const ASK_FOR_TOKEN = 'Ask the issuer for an access token of OAUTH_AUDIENCE, and copy all of it.';
-/** The remedy for each reason for which asking for another token does not help, or is not enough. */
+/** The remedies for the reasons for which ASK_FOR_TOKEN does not help, or is not enough. */
 const TOKEN_REMEDIES: Readonly<Partial<Record<RefusalReason, string>>> = {
   'too-long': 'Have the issuer put less into it, such as fewer groups.',
   algorithm: `Have the issuer sign access tokens by one of ${ALGORITHMS.join(', ')}.`,
   critical: 'Have the issuer leave crit and b64 out of the header.',
-  type: 'An access token has the typ at+jwt, JWT or none; where OAUTH_TOKEN_TYPE demands at+jwt, only that.',
+  type: 'An access token has the typ at+jwt, JWT or none. If OAUTH_TOKEN_TYPE is at+jwt, only at+jwt is accepted.',
   issuer: 'Ask an issuer of OAUTH_ISSUER for the token, or add its exact iss there.',
   client: 'If this client may call, add it to OAUTH_CLIENTS.',
   'another-kind':
-    'It is an ID, refresh or logout token: send the access token that the issuer gave with it. Or it names neither its ' +
-    'client nor a scope: docs/identity-providers.md says what to set at the issuer.',
-  'no-expiry': 'Have the issuer write when it expires (exp), in seconds since 1970.',
-  expired: 'Ask the issuer for another one. If that one is refused, too, correct the clock: see the line "clock".',
-  'not-before': 'Correct the clock of this machine, see the line "clock", or that of the issuer.',
+    'If it is an ID, refresh or logout token, send the access token that the issuer gave with it. If it is an access ' +
+    'token, it names neither its client nor a scope: docs/identity-providers.md says what to set at the issuer.',
+  'no-expiry': 'Have the issuer write into the token when it expires (exp, in seconds since 1970).',
+  expired: 'Ask the issuer for another token. If that token is expired, too, correct the clock: see the line "clock".',
+  'not-before': 'Correct the clock of this machine (see the line "clock") or the clock of the issuer.',
   signature:
-    'Copy all of it, or ask the issuer for another one: its key may have been withdrawn. A token of Entra ID with a ' +
-    'nonce in its header is for Microsoft Graph: ask for the scope of your own API. If use or alg of the published key ' +
-    "do not allow the token's alg, the issuer's team has to correct the key.",
-  'unknown-key': 'Copy all of it, or ask the issuer for another one: its key may have been withdrawn.',
+    'Copy the whole token, or ask the issuer for a new one: its signing key may have been withdrawn. A token of ' +
+    'Entra ID with a nonce in its header is for Microsoft Graph: ask for the scope of your own API. If use or alg of ' +
+    "the published key do not allow the token's alg, the issuer's team has to correct the key.",
+  'unknown-key': 'Copy the whole token, or ask the issuer for a new one: its signing key may have been withdrawn.',
 };
 
-/** The members of a token that are shown. Nobody can call with them, and they name no person, as `sub` would. */
+/** The members of a token that messages show. Nobody can call with them, and unlike `sub` they name no person. */
 const SHOWN_OF_HEADER = ['alg', 'typ', 'kid', 'nonce'];
 const SHOWN_OF_CLAIMS = [
   ...['iss', 'aud', 'client_id', 'azp', 'appid', 'cid', 'scope', 'scp', 'typ', 'token_use'],
@@ -127,14 +135,14 @@ export async function checkAccessToken(text: string, configuration: Configuratio
   return ok(`it passes until ${new Date(verdict.value.exp * 1000).toISOString()}`);
 }
 
-/** The keys of an issuer, fetched now, as the service fetches them. */
+/** Fetches the keys of an issuer now, in the way of the service. */
 export async function fetchKeys(issuer: string, configuration: Configuration) {
   const index = configuration.OAUTH_ISSUER.indexOf(issuer);
   const address = configuration.OAUTH_JWKS_URI[index] || (await discover(issuer, configuration)).jwks_uri;
   return { address, keys: await toSigningKeys({ keys: readKeys(address, await fetchJson(address)) }) };
 }
 
-/** Undefined where they cannot be fetched: the check of the issuer says why. */
+/** Returns the keys, or undefined if they cannot be fetched. The check of the issuer says why. */
 async function tryToFetchKeys(issuer: string, configuration: Configuration): Promise<SigningKeys | undefined> {
   try {
     const { keys } = await fetchKeys(issuer, configuration);
@@ -152,15 +160,15 @@ function describeFaultOfForm(text: string, reason: RefusalReason): CheckResult {
   }
   if (reason === 'critical') return fault('its header has crit or b64', TOKEN_REMEDIES[reason] ?? ASK_FOR_TOKEN);
   if (reason === 'not-a-jwt' && partCount === 5) {
-    return fault('it is encrypted (JWE), and only whom it is encrypted for can read it', ENCRYPTED_REMEDY);
+    return fault('it is encrypted (JWE), so only the owner of the decryption key can read it', ENCRYPTED_REMEDY);
   }
-  const isCut = text.startsWith('eyJ'); // `{"` in base64url, with which each JWT begins
+  const isCut = text.startsWith('eyJ'); // each JWT begins with `{"`, which is eyJ in base64url
   if (reason === 'not-a-jwt' && isCut) return fault('it is a JWT that was cut', ASK_FOR_TOKEN);
-  if (reason === 'not-a-jwt') return fault('it is no JWT but opaque: only its issuer can read it', OPAQUE_REMEDY);
+  if (reason === 'not-a-jwt') return fault('it is opaque, not a JWT: only its issuer can read it', OPAQUE_REMEDY);
   return fault('its header, claims or signature is not in base64url, or its claims are not JSON', ASK_FOR_TOKEN);
 }
 
-/** The text is cut: an issuer may write a list of any length into a claim. */
+/** Shows members of the token, up to a length: an issuer may write a list of any length into a claim. */
 function describeFaultOfClaims({ header, claims }: ReadToken, reason: RefusalReason, keys?: SigningKeys): CheckResult {
   const isOfSignature = reason === 'signature' || reason === 'unknown-key';
   const sentence = isOfSignature
@@ -168,7 +176,7 @@ function describeFaultOfClaims({ header, claims }: ReadToken, reason: RefusalRea
     : `refused for the reason "${reason}"`;
   const shown = { header: pick(header, SHOWN_OF_HEADER), claims: pick(claims, SHOWN_OF_CLAIMS) };
   const members = JSON.stringify(shown).slice(0, MAX_CHARACTERS_OF_MEMBERS);
-  return fault(`${sentence}: it holds ${members}`, TOKEN_REMEDIES[reason] ?? ASK_FOR_TOKEN);
+  return fault(`${sentence}: it contains ${members}`, TOKEN_REMEDIES[reason] ?? ASK_FOR_TOKEN);
 }
 
 /** Shows how the issuer publishes the key that a token names, because its `use` or `alg` may keep it from use. */

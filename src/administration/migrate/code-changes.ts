@@ -48,11 +48,11 @@ interface Versions {
 
 type ScheduledChange = Change & { readonly at: string };
 
-/** A change that is this far ahead does not count as breaking. */
+/** A change that is this many days ahead is not a breaking change. */
 export const NOTICE_DAYS = 30;
 const NOTICE_MS = NOTICE_DAYS * 86_400_000;
 const REMOVAL_BREAKS = 'orders and clients may still hold it';
-const ORDER_BREAKS = 'clients that go by position read another one';
+const ORDER_BREAKS = 'clients that read by position get another value';
 
 /**
  * Returns the changes of each list, in the order of the answers. Within a list, planned changes are ordered by time.
@@ -76,7 +76,7 @@ export function findChanges(before: CodeRows, after: CodeRows, nowMs: number): C
   return changes.map((change) => ({ ...change, ...describeBreak(change, nowMs) }));
 }
 
-/** Returns a title for people. Each list has its own: a property's name has no space, so none is "its properties". */
+/** Returns the title of a list. Titles differ: a property's name has no space, so it cannot be "its properties". */
 export function formatPlace({ area, what, property }: Place): string {
   if (what === 'value') return `${area}, ${property}`;
   return what === 'property' ? `${area}, its properties` : area;
@@ -168,7 +168,7 @@ function toChange(kind: Change['kind'], place: Place, { name, fields }: Entry): 
   return { kind, ...place, name, ...(fields && { fields }) };
 }
 
-/** Returns later changes that were not planned before, and planned changes that are withdrawn, by time. */
+/** Returns changes that are newly planned, and planned changes that are withdrawn, in the order of their times. */
 function findScheduled({ place, former, present }: Versions, nowMs: number): Change[] {
   const before = schedule(place, former, nowMs);
   const after = schedule(place, present, nowMs);
@@ -194,7 +194,7 @@ function selectUnknown(changes: readonly ScheduledChange[], known: readonly Sche
   });
 }
 
-/** Ignores names that are in one list only: they are reported as added or removed. */
+/** Compares the order of the names in both lists. A name in only one list is reported as added or removed. */
 function isSameOrder(one: readonly string[], other: readonly string[]): boolean {
   const shared = selectShared(other, one);
   return selectShared(one, other).every((name, index) => name === shared[index]);

@@ -1,4 +1,4 @@
-// Writes a plan for people: the pending migrations, the totals, the refusals, and then the first lines of each list.
+// Describes a plan to people: pending migrations, totals, refusals, and then the first lines of each list.
 import { groupBy } from '../../lookups/group-by.js';
 import { showInvisible } from '../cli/invisible-characters.js';
 import { type Change, formatPlace } from './code-changes.js';
@@ -10,7 +10,7 @@ export interface Extent {
   readonly isFull: boolean;
 }
 
-/** The highest number of lines that is shown of each list, of the refusals, and of the marks. */
+/** The largest number of lines for each list, for the refusals, and for the marks. */
 const MAX_LINES = 20;
 const MAX_LINE_CHARACTERS = 200;
 
@@ -54,9 +54,9 @@ function countChanges({ changes, refusals }: Plan): string {
   const kinds = [...groupBy(changes, ({ kind }) => kind)];
   const totals = kinds.map(([kind, ofKind]) => `${ofKind.length} ${kind}`).join(', ');
   const breaking = changes.filter(({ breaks }) => breaks !== undefined).length;
-  const danger = breaking === 0 ? '' : `; ${breaking} can break clients`;
+  const breakingTotal = breaking === 0 ? '' : `; ${breaking} can break clients`;
   const count = changes.length === 1 ? '1 change' : `${changes.length} changes`;
-  return `Callers see ${count}: ${totals}${danger}.`;
+  return `Callers see ${count}: ${totals}${breakingTotal}.`;
 }
 
 /** Puts changes that can break clients first, because the last lines of a long list are left out. */
@@ -64,21 +64,21 @@ function sortByDanger(changes: readonly Change[]): Change[] {
   return changes.toSorted((one, other) => Number(one.breaks === undefined) - Number(other.breaks === undefined));
 }
 
-/** Returns the line of a change. A new order is at its end, because a long line is cut. */
+/** Returns the line of a change. A new order is the last part, because a long line is cut at its end. */
 function describeChange(change: Change): string {
-  const { kind, withdrawn = false, breaks, at, order } = change;
+  const { kind, withdrawn = false, breaks: danger, at, order } = change;
   const words: string[] = [SIGNS[kind]];
   if (order === undefined) words.push(describeSubject(change));
   if (withdrawn) words.push('no longer');
   words.push(kind);
   if (at !== undefined) words.push(`at ${at}`);
-  if (breaks !== undefined) words.push(`(${breaks})`);
-  const mark = breaks === undefined ? '    ' : '  ! ';
+  if (danger !== undefined) words.push(`(${danger})`);
+  const indent = danger === undefined ? '    ' : '  ! ';
   const end = order === undefined ? '' : `: ${order.join(', ')}`;
-  return showInvisible(`${mark}${words.join(' ')}${end}`);
+  return showInvisible(`${indent}${words.join(' ')}${end}`);
 }
 
-/** Returns the name, with the fields of an added or removed record, or those that differ. */
+/** Returns the name, with all fields of an added or removed record, or the changed fields of another record. */
 function describeSubject({ name = '', fields = {}, former }: Change): string {
   const parts = [name];
   for (const field of Object.keys({ ...former, ...fields })) {
@@ -95,7 +95,7 @@ function formatField(text: string | undefined): string {
   return text === undefined ? 'nothing' : JSON.stringify(text);
 }
 
-/** Returns the first lines, and a line with the number of the others. */
+/** Returns the first lines, and a line with the number of lines that are left out. */
 function selectFirst(lines: readonly string[], extent: Extent, indent: string): string[] {
   if (extent.isFull) return [...lines];
   const shown = lines.slice(0, MAX_LINES).map((line) => shorten(line, extent));

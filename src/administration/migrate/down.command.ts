@@ -12,14 +12,14 @@ import { undo } from './run-migrations.js';
 const COUNT = /^[1-9]\d{0,3}$/;
 
 const CLOCK_SET_BACK =
-  "The server's clock was set back between two migrations, so node-pg-migrate would undo others than the last ones. " +
-  'Nothing was undone. As the owner: update pgmigrations as one ' +
+  "The server's clock was set back between two migrations, so node-pg-migrate would not undo the last migrations. " +
+  'Nothing was undone. To correct the times, run as the owner: update pgmigrations as one ' +
   'set run_on = (select max(run_on) from pgmigrations where id <= one.id);';
 
 export const down = new Command('down')
   .description('shows what it undoes, asks, and undoes the last migration, or the last COUNT')
   .argument('[COUNT]', 'from 1 to 9999', parseCount, 1)
-  .option('--yes', 'do not ask; needed where nobody can be asked')
+  .option('--yes', 'do not ask; needed without a terminal')
   .action((count: number, { yes = false }: { yes?: boolean }) =>
     withDatabase((database) => undoLast(database, count, yes)),
   );
@@ -33,13 +33,15 @@ async function undoLast(database: Database, count: number, isAgreedBefore: boole
   showPlan(plan);
   const { stdin: input, stdout: output } = process;
   const isMeant = isAgreedBefore || (await isAgreed('Undo this? (yes or no) ', { input, output }));
-  if (!isMeant) throw new OperatorError('Nothing was undone. Where nobody can be asked, add --yes.');
+  if (!isMeant) throw new OperatorError('Nothing was undone. Without a terminal, add --yes.');
   await undo(database, plan.migrations, (name) => print(`undone  ${name}`));
 }
 
 function parseCount(text: string): number {
   if (COUNT.test(text)) return Number(text);
-  throw new OperatorError(`"${text}" is no number of migrations to undo. Give one from 1 to 9999, or none for one.`);
+  throw new OperatorError(
+    `"${text}" is not a number of migrations. Give a number from 1 to 9999, or none to undo one migration.`,
+  );
 }
 
 /** Returns the last migrations, the newest first. */
@@ -47,7 +49,7 @@ function selectLast(state: MigrationState, count: number): readonly string[] {
   const names = state.applied.slice(-count).toReversed();
   if (names.some((name) => state.missing.includes(name))) {
     const reasons = describeMissing(state).join('\n');
-    throw new OperatorError(`Only a file that is here can be undone.\n${reasons}`);
+    throw new OperatorError(`A migration can be undone only with its file.\n${reasons}`);
   }
   if (names.join() !== state.appliedByTime.slice(-count).toReversed().join()) throw new OperatorError(CLOCK_SET_BACK);
   return names;

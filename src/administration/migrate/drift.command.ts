@@ -7,14 +7,14 @@ import { showInvisible } from '../cli/invisible-characters.js';
 import { print } from '../cli/program.js';
 import { parseTimeOrDate } from '../cli/time.js';
 
-/** Nobody reads more, and the command must not exceed the memory of a small container. */
+/** Nobody reads more lines, and more could exceed the memory of a small container. */
 const MAX_SHOWN_CHANGES = 1_000;
 
 /** The changes of topic $1 since $2, or of the last 90 days. */
 const DRIFT = `from public.drift
   where topic = $1 and changed_at >= coalesce($2::timestamptz, now() - interval '90 days')`;
 
-/** The login is certain. What stands in brackets is what the session said about itself. */
+/** The login is certain. The text in brackets is only what the session said about itself. */
 const SHOW_DRIFT = `
   select
     pg_catalog.format('%s  %s (%s)  %s %s %s',
@@ -32,14 +32,14 @@ const SHOW_DRIFT = `
 const COUNT_DRIFT = `select count(*)::int ${DRIFT}`;
 
 const SUMMARY = `shows the changes of codes that no migration made, and by whom, until a migration has written the same
-rows. Status 2 where there is one. Changes of API keys are shown apart, and are no drift`;
+rows. Status 2 if there is one. Changes of API keys are shown separately, and are no drift`;
 
 export const drift = new Command('drift')
   .description(SUMMARY)
-  .option('--since <DATE>', 'changes from then on; 90 days without it', parseTimeOrDate)
+  .option('--since <DATE>', 'changes since this date; without it, those of 90 days', parseTimeOrDate)
   .action(({ since }: { since?: string }) => withReading((session) => showDrift(session, since)));
 
-/** Lists changes of keys apart, and calls them no drift: a key command leaves no proof, unlike a migration. */
+/** Lists changes of keys separately. They are no drift: a key command leaves no proof, but a migration does. */
 async function showDrift(session: Session, sinceTime: string | undefined): Promise<void> {
   const ofCodes = await listChanges(session, 'codes', sinceTime);
   const ofKeys = await listChanges(session, 'keys', sinceTime);
@@ -49,7 +49,7 @@ async function showDrift(session: Session, sinceTime: string | undefined): Promi
   if (ofCodes.length > 0) process.exitCode = 2;
 }
 
-/** Returns the changes in the order in which they were made. PostgreSQL only counts those above the limit. */
+/** Returns the changes in the order in which they were made. Changes beyond the limit are only counted. */
 async function listChanges(session: Session, topic: TopicName, sinceTime: string | undefined): Promise<string[]> {
   const parameters = [topic, sinceTime ?? null];
   const lines = await readColumn(session, SHOW_DRIFT, [...parameters, MAX_SHOWN_CHANGES]);

@@ -10,7 +10,7 @@ const address = { DATABASE_URL: database.url };
 afterAll(() => database.drop());
 
 const NO_END =
-  /^The dry run did not end, and nothing was changed: .*\. Run the command again\. If others write meanwhile, choose/;
+  /^The dry run was not finished, and nothing was changed: .*\. Run the command again\. If other sessions write meanwhile, choose/;
 
 function run<T>(work: Work<T>, limits?: Partial<Limits>): Promise<T> {
   return withDatabase((used) => dryRun(used, work, limits), address);
@@ -29,7 +29,7 @@ describe('a dry run whose work fails', () => {
   it.each([
     { what: 'the connection is lost', sql: 'select pg_terminate_backend(pg_backend_pid())' },
     { what: 'a limit is reached', sql: `set local statement_timeout = 1; select pg_sleep(3600)` },
-  ])('says that it did not end if $what', async ({ sql }) => {
+  ])('says that it was not finished if $what', async ({ sql }) => {
     await expect(run((session) => session.query(sql))).rejects.toThrow(NO_END);
   });
 
@@ -61,7 +61,9 @@ it('a dry run of many short statements ends after its time limit, and leaves no 
     },
     { totalMs: 1_000 },
   );
-  await expect(endless).rejects.toThrow('The dry run did not end, and nothing was changed: it took longer than 1 s.');
+  await expect(endless).rejects.toThrow(
+    'The dry run was not finished, and nothing was changed: it took longer than 1 s.',
+  );
   // If the lock were still there, this query would never end
   expect(await database.query('table communication_code')).toEqual([]);
 });

@@ -1,5 +1,5 @@
-// Runs migrations in one transaction that is rolled back. The statements are those of `up` and `down`. The row in
-// pgmigrations is not written, so only tables that a migration touches are locked, and a key can be revoked meanwhile.
+// Runs the statements of `up` or `down` in one transaction, and rolls back. The row in pgmigrations is not written,
+// because its trigger would lock the revision of the keys: until the end, nobody could revoke a key.
 import { type Database, type Work } from '../../database/database.js';
 import { LostSession, findRefusal, findServerRemedy } from '../../database/database-errors.js';
 import type { Session } from '../../database/session.js';
@@ -14,10 +14,10 @@ import { toScript, toStatements } from './run-migrations.js';
 
 /** SQLSTATE unsafe_new_enum_value_usage: a new value of an enum is used before it is committed. */
 const ENUM_VALUE_TOO_NEW = '55P04';
-/** The SQLSTATEs of the limits and of a deadlock. */
+/** The SQLSTATEs of a lock's limit, of a statement's limit, and of a deadlock. */
 const GAVE_UP = ['55P03', '57014', '40P01'];
 
-/** Works in a transaction that may write, and is rolled back. */
+/** Runs the work in a transaction that may write and is rolled back. */
 export async function dryRun<T>(database: Database, work: Work<T>, limits?: Partial<Limits>): Promise<T> {
   try {
     return await database.within('dryRun', work, limits);
@@ -26,7 +26,7 @@ export async function dryRun<T>(database: Database, work: Work<T>, limits?: Part
   }
 }
 
-/** Runs the pending migrations first, so that the work sees the database as it will be. */
+/** Runs the pending migrations, then the work, which sees the database as it will be. Rolls both back. */
 export function dryRunPending<T>(work: (session: Session) => Promise<T>): Promise<T> {
   return withDatabase((database) =>
     dryRun(database, async (session) => {
@@ -47,7 +47,7 @@ export async function tryMigrations(
   for (const name of names) await runScript(session, toScript(await readMigration(name), direction), limits);
 }
 
-/** @throws OperatorError with the line of the script if PostgreSQL names one */
+/** Runs a script. Throws OperatorError, with the line of the script if PostgreSQL names one. */
 export async function runScript(session: Session, script: Script, limits?: Partial<Limits>): Promise<void> {
   const { statementMs, lockMs } = describeKind('dryRun', limits);
   try {
@@ -59,13 +59,17 @@ export async function runScript(session: Session, script: Script, limits?: Parti
 
 /** Returns the error as people read it. Faults of migrations and of the input are passed on unchanged. */
 export function explain(error: unknown): unknown {
-  if (error instanceof InterruptedMigration || error instanceof LostSession) return describeNoEnd(error.reason);
-  if (error instanceof MigrationFault && error.code === ENUM_VALUE_TOO_NEW) {
-    return new OperatorError(`Nobody can say yet what callers would see: ${toMessage(error)}`);
-  }
-  if (!hasGivenUp(error)) return error;
-  const remedy = error instanceof MigrationFault ? undefined : findServerRemedy(error); // a fault says it itself
-  return describeNoEnd([toMessage(error), remedy].filter((part) => part !== undefined).join('. '));
+  const isSessionLost = error instanceof InterruptedMigration || error instanceof LostSession;
+  if (isSessionLost) return describeUnfinished(error.reason);
+  const needsCommit = error instanceof MigrationFault && error.code === ENUM_VALUE_TOO_NEW;
+  if (needsCommit) return describeUncommittedValue(error);
+  return hasGivenUp(error) ? describeUnfinished(explainLimit(error)) : error;
+}
+
+/** Returns the message of a limit or a deadlock, with the remedy. A MigrationFault already has it in its message. */
+function explainLimit(error: unknown): string {
+  const remedy = error instanceof MigrationFault ? undefined : findServerRemedy(error);
+  return remedy === undefined ? toMessage(error) : `${toMessage(error)}. ${remedy}`;
 }
 
 /** Returns whether other sessions or a time limit are to blame, and not a migration. */
@@ -74,9 +78,17 @@ export function hasGivenUp(error: unknown): boolean {
   return code !== undefined && GAVE_UP.includes(code);
 }
 
-function describeNoEnd(reason: string): OperatorError {
+function describeUnfinished(reason: string): OperatorError {
   return new OperatorError(
-    `The dry run did not end, and nothing was changed: ${reason}. ` +
-      'Run the command again. If others write meanwhile, choose a quieter time, or a copy of the database.',
+    `The dry run was not finished, and nothing was changed: ${reason}. ` +
+      'Run the command again. If other sessions write meanwhile, choose a quieter time, or a copy of the database.',
+  );
+}
+
+function describeUncommittedValue(error: MigrationFault): OperatorError {
+  return new OperatorError(
+    `The dry run cannot show what callers would see: ${error.message}\n` +
+      'PostgreSQL lets nobody use a new value of an enum before it is committed, and a dry run commits nothing. ' +
+      'If an earlier file adds the value, up can apply both, because it commits each file.',
   );
 }

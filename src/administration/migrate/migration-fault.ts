@@ -1,4 +1,4 @@
-// The errors that stop a migration, as people read them.
+// The errors that stop a migration, as people read them. EXECUTE in a `do` block runs each migration.
 import type { DatabaseError } from 'pg';
 import { describe, findRefusal, findServerRemedy } from '../../database/database-errors.js';
 import { OperatorError } from '../../telemetry/error-message.js';
@@ -14,8 +14,8 @@ const NOT_SUPPORTED = '0A000';
 /** The function of PostgreSQL that refuses transaction commands in EXECUTE, and COPY from the client. */
 const REFUSING_ROUTINE = 'exec_stmt_dynexecute';
 const ONE_TRANSACTION =
-  'A migration is one transaction. Remove what begins or ends one (begin, commit, rollback, savepoint), ' +
-  'and write insert instead of copy from stdin.';
+  'A migration is one transaction. Remove the commands that begin or end a transaction (begin, commit, rollback, ' +
+  'savepoint), and write insert instead of copy from stdin.';
 
 /** The SQL of a migration in one direction. */
 export interface Script {
@@ -32,7 +32,7 @@ export function toExecutable({ sql }: Script): string {
   return `${sql}\n;select`;
 }
 
-/** PostgreSQL refused a migration, or the file is not one that can run. */
+/** PostgreSQL refused a migration, or its file cannot be run. */
 export class MigrationFault extends OperatorError {
   constructor(
     message: string,
@@ -43,14 +43,14 @@ export class MigrationFault extends OperatorError {
   }
 }
 
-/** The connection was lost while a migration ran. If it was lost at COMMIT, nobody knows whether it is applied. */
+/** The connection was lost while a migration ran. If COMMIT was sent, nobody knows whether the migration is applied. */
 export class InterruptedMigration extends OperatorError {
   readonly reason: string;
 
   constructor(title: string, error: unknown) {
     const [message] = describe(error).split('\n'); // node-pg-migrate adds a stack to some errors
     const reason = `${title}: ${message}`;
-    super(`${reason}. The connection was lost. What is applied: ${commandLine('migrate', 'status')}`);
+    super(`${reason}. The connection was lost. To see what is applied: ${commandLine('migrate', 'status')}`);
     this.reason = reason;
   }
 }
@@ -67,7 +67,7 @@ export function explainFault(error: unknown, script: Script): OperatorError {
   return new MigrationFault(lines.join('\n  '), refusal.code);
 }
 
-/** PostgreSQL's hint wins: it knows the error, ours only knows its code. */
+/** Returns PostgreSQL's hint, which knows the error, or else ours, which knows only its code. */
 function findHint(error: DatabaseError): string | undefined {
   return error.hint ?? (isAboutTransactions(error) ? ONE_TRANSACTION : findServerRemedy(error));
 }
@@ -77,7 +77,7 @@ function isAboutTransactions({ routine, code }: DatabaseError): boolean {
   return code === NOT_SUPPORTED && routine === REFUSING_ROUTINE;
 }
 
-/** Returns an empty text also for an error in the body of a function, whose position counts from its beginning. */
+/** Returns the line in the script. In the body of a function PostgreSQL counts from its beginning, so none is named. */
 function describePlace({ internalQuery, internalPosition }: DatabaseError, script: Script): string {
   if (internalPosition === undefined || internalQuery !== toExecutable(script)) return '';
   return `, line ${countLines(Number(internalPosition), script.sql)}`;

@@ -21,21 +21,21 @@ const EMPTY = `${UP}\n\n\n${DOWN}\n\n`;
 
 /**
  * A line that was probably meant as a marker: a word like up or down (pu, dwon), and a word that begins with migr. For
- * PostgreSQL it is a comment, so the down migration would run together with the up migration. Signs may precede it,
- * except ' and (, which begin values. If you widen it, try all released migrations, or `up` may refuse one.
+ * PostgreSQL it is a comment, so the down migration would run together with the up migration. Other characters may
+ * come first, except ' and (, with which values begin. If you widen it, `up` may refuse a released migration: try all.
  */
 const LIKE_A_MARKER = /^[^\w'(]*(?:u?pu?|d[own]{1,4})[\s_-]*migr/i;
 /** A line that git writes if two branches changed the same lines. */
 const CONFLICT_MARKER = /^(?:<{7}|>{7}|\|{7}) |^={7}$/;
 /**
  * A line with more than white space, semicolons and a `--` comment. A block comment is taken for a statement. With `\s`
- * instead of `[^\S\n]` a match would go on over line ends, and take quadratic time in many empty lines.
+ * instead of `[^\S\n]` a match would continue across line ends, and take quadratic time in many empty lines.
  */
 const STATEMENT = /^(?:[^\S\n]|;)*(?!--)[^\s;]/m;
 
 export type Direction = 'up' | 'down';
 
-/** The SQL of both directions. Empty lines precede it, so that its line numbers are those of the file. */
+/** The SQL of both directions. Empty lines come first, so that its line numbers are those of the file. */
 export interface Migration {
   readonly name: string;
   readonly up: string;
@@ -91,7 +91,7 @@ export function chooseName(subject: string, names: readonly string[]): string {
 
 export function assertSubject(subject: string): void {
   if (SUBJECT.test(subject)) return;
-  throw new OperatorError(`"${subject}" is not a name such as add_order_type: write a to z, 0 to 9 and _ alone.`);
+  throw new OperatorError(`"${subject}" is not a name such as add_order_type: use only a to z, 0 to 9 and _.`);
 }
 
 function formatNameTime(timeMs: number): string {

@@ -6,7 +6,7 @@ import { commandLine } from '../cli/program.js';
 /** The role of docs/operators.md. A database of a provider may have a single role of another name instead. */
 const DOCUMENTED_OWNER = 'order_lookup_owner';
 
-/** The owner is that of pgmigrations; before the first migration the documented role, or else the present one. */
+/** The owner is that of pgmigrations; before the first migration, the documented role, or else the present role. */
 const STANDING = `
   select
     current_user::text as role,
@@ -15,7 +15,7 @@ const STANDING = `
     pgmigrations is null as "isFirst",
     case
       when owner.id = me.oid then true
-      -- A superuser may set every role. It must have been granted this one, before it creates the tables.
+      -- A superuser may set every role. But to create the tables, it must be a member of this role.
       when pgmigrations is null and me.rolsuper then
         exists (select from pg_auth_members where roleid = owner.id and member = me.oid)
       else pg_has_role(owner.id, $1)
@@ -59,12 +59,12 @@ export async function assertOwner(session: Session): Promise<void> {
   if (!maySetRole) {
     const relation = isFirst ? 'must belong' : 'belong';
     const grant = `grant ${owner} to ${role}${knowsSetOption ? ' with set true' : ''};`;
-    // No grant of a superuser is proposed, and none that would be circular, as for order_lookup_service
+    // No grant is proposed if the owner is a superuser, or if the grant would be circular, as for order_lookup_service
     const connect = `Connect as ${owner}${ownerIsMember ? '.' : `, or run as an administrator: ${grant}`}`;
     const remedy =
       role === DOCUMENTED_OWNER ? `To give them to ${role}: ${commandLine('doctor')} prints the statements.` : connect;
     throw new OperatorError(
-      `The tables ${relation} to ${owner}, and ${role} is not a member of that role with the right to set it. ` +
+      `The tables ${relation} to ${owner}, and ${role} is not a member of that role, or may not set it (set role). ` +
         `Nothing was changed. ${remedy}`,
     );
   }

@@ -31,12 +31,12 @@ export async function readState(session: Session): Promise<MigrationState> {
   };
 }
 
-/** Returns one line, or none. It names several reasons, because the database does not show which applies. */
+/** Returns one line, or none. It names several reasons, because the database does not show which one is true. */
 export function describeMissing({ missing }: Pick<MigrationState, 'missing'>): string[] {
   if (missing.length === 0) return [];
   const paths = missing.map((name) => `migrations/${name}.sql`).join(' ');
   return [
-    `Applied, but not among the files: ${missing.join(', ')}. Either a newer release applied this, ` +
-      `or it was reverted, or belongs to another branch: git log --all -- ${paths}`,
+    `Applied, but without a file in migrations/: ${missing.join(', ')}. Such a file is in a newer release or on ` +
+      `another branch, or it was reverted. To find it: git log --all -- ${paths}`,
   ];
 }

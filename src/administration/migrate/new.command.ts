@@ -15,10 +15,10 @@ interface NewOptions {
 }
 
 export const create = new Command('new')
-  .description('creates the next migration: an empty one, or one that brings the table to what a file says')
+  .description('creates the next migration: an empty one, or one that gives the table the content of a file')
   .argument('<NAME>', 'such as add_order_type')
   .option('--from <FILE.csv>', 'a list, as `codes export` writes it')
-  .option('--complete', 'rows that the file lacks are deleted')
+  .option('--complete', 'delete the rows that the file lacks')
   .action(async (subject: string, { from, complete = false }: NewOptions) => {
     if (from === undefined && complete) throw new OperatorError('--complete needs --from FILE.csv.');
     if (from === undefined) {
@@ -45,9 +45,8 @@ interface Composed {
 }
 
 /**
- * Compares the file with the table as the pending migrations will leave it. Without them a second run of this command
- * would write the same rows again. Then it tries the new migration, so that PostgreSQL's constraints check it, and
- * rolls back.
+ * Compares the file with the table as it will be after the pending migrations. Otherwise a second run of this command
+ * would write the same rows again. Then PostgreSQL's constraints check the new migration in a dry run.
  * @returns undefined if the table has the content already
  */
 async function composeFrom(path: string, subject: string, isComplete: boolean): Promise<Composed | undefined> {

@@ -9,9 +9,9 @@ interface PlanOptions {
 }
 
 export const plan = new Command('plan')
-  .description('shows what callers would see change; status 2 where it can break clients')
-  .option('--full', 'every line')
-  .option('--json', 'for programs')
+  .description('shows the changes that callers would see; status 2 if they can break clients')
+  .option('--full', 'show every line')
+  .option('--json', 'print JSON for programs')
   .action(async ({ full = false, json = false }: PlanOptions) => {
     const found = await planUp();
     if (json) printJson(found);

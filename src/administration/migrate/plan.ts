@@ -27,7 +27,7 @@ export interface Plan {
   readonly canBreakClients: boolean;
 }
 
-/** Names the migrations to try, the first one first. */
+/** Returns the migrations to try, in the order in which they are tried. */
 type Choose = (state: MigrationState) => readonly string[];
 
 const NO_CODES: CodeRows = { properties: [], values: [], records: [] };
@@ -35,8 +35,8 @@ const NOTHING = { migrations: [], changes: [], refusals: [], marks: [], canBreak
 const REVISION = `select stamp::text from public.revision where topic = 'codes'`;
 
 /**
- * The keys in force now (days is 0), and those in force after NOTICE_DAYS. A key may be in both, so twice. The identity
- * is the same only for the same key, hash and time.
+ * A row for each key in force now (days is 0), and one for each key in force after NOTICE_DAYS. The identity is another
+ * one if the key, its hash or `days` differs.
  */
 const KEYS_IN_FORCE = `
   select pg_catalog.concat_ws(' ', id, encode(key_hash, 'hex'), days) as identity, client
@@ -48,7 +48,7 @@ interface KeyInForce {
   readonly client: string;
 }
 
-/** The result of a reading that may fail, such as that of a table that a migration removes. */
+/** The result of a reading that may fail, for example because a migration removes the table. */
 type Attempt<T> = { readonly value: T } | { readonly fault: string };
 
 /** The codes and keys that callers would get, read as the service reads them. */
@@ -93,7 +93,7 @@ async function makePlan(
   );
   const after = await readCommitted(database, limits);
   if (JSON.stringify(before.revision) !== JSON.stringify(after.revision)) {
-    throw new OperatorError('Others changed codes while the migrations were tried. Run the command again.');
+    throw new OperatorError('Somebody else changed codes while the migrations were tried. Run the command again.');
   }
   const found = compare(migrations, before, tried, after);
   if (direction === 'down') return found;
@@ -174,7 +174,7 @@ async function markMigrations(migrations: readonly string[], before: Committed, 
 
 function describeUnread(former: Attempt<CodeRows>): string[] {
   if ('value' in former) return [];
-  return [`the present codes cannot be read (${former.fault}), so nobody can say what callers lose`];
+  return [`the present codes cannot be read (${former.fault}), so the plan cannot show what callers lose`];
 }
 
 function describeFaults({ codes, keys }: Seen): string[] {

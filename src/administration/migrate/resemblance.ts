@@ -1,25 +1,25 @@
-// Simplifies names, to find those that people confuse. Two names resemble each other if they have a form in common.
+// Simplifies names, to find names that people confuse. Two names resemble each other if they share a simplified form.
 import unhomoglyph from 'unhomoglyph';
 
-/** Each function removes a difference that people overlook. */
+/** The steps of the simplification. Each removes a difference that people overlook. */
 const SIMPLIFICATIONS: readonly ((name: string) => string)[] = [
-  // Before the next line: NFKD turns an acute accent (U+00B4) into a space and a combining accent
+  // Lowe’s and Lowe's. This step comes before NFKD, which makes a space and an accent of an acute accent (U+00B4)
   (name) => name.replaceAll(/[\p{Quotation_Mark}`\u00b4\u2032\u2033]/gu, "'"),
-  (name) => name.normalize('NFKD'),
-  (name) => name.replaceAll(/\s/gu, ''),
-  (name) => name.replaceAll(/\p{Dash}/gu, '-'),
-  // A spreadsheet writes 1.1 instead of 1.10, a script 101.0 instead of 101
+  (name) => name.normalize('NFKD'), // full-width Ａ1 and A1
+  (name) => name.replaceAll(/\s/gu, ''), // "Home Phone" and HomePhone
+  (name) => name.replaceAll(/\p{Dash}/gu, '-'), // A–1 and A-1
+  // 1.10 and 1.1, which a spreadsheet writes; 101 and 101.0, which a script writes
   (name) => name.replace(/(?<=^-?\d+)[.,]0+$|(?<=^-?\d+[.,]\d*[1-9])0+$/, ''),
-  (name) => name.replaceAll(/(?<!\d[.,]?)0+(?=\d)/g, ''),
+  (name) => name.replaceAll(/(?<!\d[.,]?)0+(?=\d)/g, ''), // 007 and 7
 ];
 
 /**
- * Returns two simplified forms of a name. Names that differ by case have an equal first form. Names with look-alikes
- * such as I and l have an equal second form: in the first these are i and l.
+ * Returns two simplified forms of a name. The first is in lower case, so that FlatBed equals Flatbed. The second keeps
+ * the case, so that letters that look alike are equal: I looks like l, but i does not.
  */
 export function simplify(name: string): readonly string[] {
   const simple = SIMPLIFICATIONS.reduce((text, simplifyText) => simplifyText(text), name);
-  // Upper case first: the upper case of ß is SS
+  // toUpperCase comes first, because it makes SS of ß
   const forms = [simple.toUpperCase().toLowerCase(), simple];
   return forms.map((form, index) => `${index} ${unhomoglyph(form)}`);
 }

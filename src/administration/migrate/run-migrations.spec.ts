@@ -56,7 +56,7 @@ it('undoes nothing if another migration was applied after the plan', async () =>
   copy.add('0101_second', NOTHING, NOTHING);
   await applyPending();
   await expect(undo(['0100_first'])).rejects.toThrow(
-    '0101_second would be undone, but was not shown: another run came between. Run the command again',
+    '0101_second would be undone, but was not shown: another run has applied it. Nothing was undone.',
   );
   expect((await applied()).slice(-2)).toEqual(['0100_first', '0101_second']);
   expect(await undo(['0101_second'])).toEqual(['0101_second']);
@@ -90,6 +90,6 @@ it('names the migration that cannot be read', async () => {
 it('says where to look for what is applied if the connection is lost', async () => {
   copy.add('0100_first', 'select pg_terminate_backend(pg_backend_pid());', NOTHING);
   await expect(applyPending()).rejects.toThrow(
-    /^0100_first\.sql: terminating connection .*\. The connection was lost\. What is applied: .*migrate.* status$/,
+    /^0100_first\.sql: terminating connection .*\. The connection was lost\. To see what is applied: .*migrate.* status$/,
   );
 });

@@ -31,7 +31,7 @@ import {
 } from './migration-files.js';
 import { assertOwner } from './migration-owner.js';
 
-/** The setting is emptied first: PostgreSQL copies settings to each parallel worker, and this one may have 50 MB. */
+/** Runs the text of a setting. The setting is emptied first: each parallel worker would get a copy of up to 50 MB. */
 const EXECUTE = `do $run$ declare file text := current_setting('order_lookup.file'); begin
   perform set_config('order_lookup.file', '', true);
   execute file;
@@ -59,9 +59,9 @@ type Strategies = NonNullable<RunnerOption['migrationLoaderStrategies']>;
 
 interface Run {
   readonly direction: Direction;
-  /** The largest number of migrations. On the way down, the last ones are meant. */
+  /** The largest number of migrations. With the direction `down`, these are the last ones. */
   readonly count: number;
-  /** @throws OperatorError if this migration is not meant */
+  /** Called before each migration. Throws OperatorError if this migration must not run. */
   readonly check: (name: string) => void;
   /** Called when a migration is committed. If a later migration fails, this one stays applied. */
   readonly report: (name: string) => void;
@@ -84,7 +84,7 @@ export function applyPending(
 /**
  * Undoes these migrations, which are the last ones.
  * @param report is called with each name when its migration is undone
- * @throws OperatorError, with nothing undone, if somebody has applied another one since
+ * @throws OperatorError, with nothing undone, if somebody has applied another migration since
  */
 export function undo(
   database: Database,
@@ -94,13 +94,13 @@ export function undo(
   const check = (name: string): void => {
     if (names.includes(name)) return;
     throw new OperatorError(
-      `${name} would be undone, but was not shown: another run came between. Run the command again.`,
+      `${name} would be undone, but was not shown: another run has applied it. Nothing was undone. Run this again.`,
     );
   };
   return run(database, { direction: 'down', count: names.length, check, report });
 }
 
-/** Returns the statements that run a migration in a transaction that has begun. They leave the role that they found. */
+/** Returns the statements that run a migration in a transaction that has begun. Then the role is ours again. */
 export function toStatements(script: Script, { serverVersion }: Session, limits?: Partial<Limits>): string[] {
   const name = escapeLiteral(script.title.replace(/\.sql$/, ''));
   const settings = [
@@ -116,7 +116,7 @@ export function toStatements(script: Script, { serverVersion }: Session, limits?
   ];
 }
 
-/** @throws MigrationFault if there is nothing to run */
+/** Returns the SQL of one direction. Throws MigrationFault if it has no statement. */
 export function toScript(migration: Migration, direction: Direction): Script {
   const title = `${migration.name}.sql`;
   const sql = migration[direction];
@@ -142,14 +142,14 @@ class Progress {
 
   constructor(private readonly report: (name: string) => void) {}
 
-  /** Call this before anything of the migration can fail, so that every error below has its name. */
+  /** Call `begin` before anything of the migration can fail, so that each error names the migration. */
   begin(name: string): void {
     this.end();
     this.current = name;
     this.script = { title: `${name}.sql`, sql: '' };
   }
 
-  /** The current migration is committed. */
+  /** Reports that the current migration is committed. */
   end(): void {
     if (this.current !== undefined) this.report(this.current);
     this.current = undefined;
@@ -157,7 +157,7 @@ class Progress {
 }
 
 async function run(database: Database, { direction, count, check, report }: Run): Promise<string[]> {
-  await assertMigrations(); // all of them, before the first is applied
+  await assertMigrations(); // all files, before the first one is applied
   const progress = new Progress(report);
   const load = async (name: string, session: Session): Promise<string[]> => {
     progress.begin(name);
@@ -183,7 +183,7 @@ async function run(database: Database, { direction, count, check, report }: Run)
     progress.end();
     return done.map(({ name }) => name);
   };
-  // On a hot standby the first statement of a file would fail, and the file would be blamed. So this kind may write
+  // This kind may write, so a hot standby refuses it here. Otherwise the first file would be blamed
   await database.within('dryRun', assertOwner);
   return database.borrow(async (session) => {
     try {
@@ -194,7 +194,7 @@ async function run(database: Database, { direction, count, check, report }: Run)
   });
 }
 
-/** All files were read before the run, but somebody may remove one meanwhile. */
+/** Reads a file that `assertMigrations` has already read: somebody may have removed it meanwhile. */
 async function readAgain(name: string): Promise<Migration> {
   try {
     return await readMigration(name);

@@ -1,7 +1,7 @@
 // Finds texts that nobody typed: a spreadsheet or a script probably made them, or their characters are damaged. The
-// forms know no language, because spreadsheets write months and errors in many.
+// patterns depend on no language, because spreadsheets write months and errors in many languages.
 
-/** The name of a month as spreadsheets shorten it: Mar, mars, maalis. Capitals alone, as in 10-LTL, are a code. */
+/** The name of a month as spreadsheets shorten it: Mar, mars, maalis. A word of capitals, as in 10-LTL, is a code. */
 const MONTH = String.raw`\p{L}\p{Ll}{2,5}\.?`;
 const DAY_OF_MONTH = '(?:0?[1-9]|[12]\\d|3[01])';
 const DAY = [
@@ -33,10 +33,7 @@ const LOOKS: readonly { readonly mark: string; readonly form: RegExp }[] = [
   { mark: 'looks like a day that a spreadsheet made', form: new RegExp(`^(?:${DAY.join('|')})$`, 'u') },
   { mark: 'looks like a time of day that a spreadsheet made', form: /^\d{1,2}:\d{2}(?::\d{2})?(?: ?[AP]M)?$/i },
   { mark: 'looks like a number with an exponent that a spreadsheet made', form: /^-?\d+(?:[.,]\d+)?E[+-]?\d+$/i },
-  {
-    mark: 'looks like a number of which only fifteen digits are left that a spreadsheet made',
-    form: /^-?\d{15}0+$/,
-  },
+  { mark: 'looks like a long number that a spreadsheet cut to fifteen digits', form: /^-?\d{15}0+$/ },
   { mark: 'looks like a truth value that a spreadsheet made', form: /^(?:true|false)$/i },
   {
     mark: 'looks like an error or a placeholder that a spreadsheet made',

@@ -7,7 +7,7 @@ import { type MigrationState, describeMissing, readState } from './migration-sta
 export const status = new Command('status')
   .description('lists applied and pending migrations; status 1 if the file of an applied one is missing')
   .action(async () => {
-    await assertMigrations(); // else a migration with a wrong name would be listed as missing, with wrong advice
+    await assertMigrations(); // otherwise a migration with a wrong name would be listed as missing, with wrong advice
     const state = await withReading(readState);
     print([...describeState(state), ...describeMissing(state)].join('\n'));
     if (state.missing.length > 0) process.exitCode = 1;

@@ -62,7 +62,7 @@ describe('a code that resembles another code of its type is marked if only this 
   it('also if the same plan removes the other code', () => {
     const before = toRows(inType('Typ', '007', 'B'));
     const after = toRows(inType('Typ', '7', 'B'));
-    expect(markUnusual(before, after)).toEqual(['code type "Typ": "7" resembles "007", which goes']);
+    expect(markUnusual(before, after)).toEqual(['code type "Typ": "7" resembles "007", which is removed']);
   });
 });
 
@@ -101,7 +101,7 @@ describe('marks of texts that a spreadsheet or a script has probably made:', () 
       texts: ['1.23457E+17', '1,23457E+17', '1E5', '-2.5E-07'],
     },
     {
-      mark: 'looks like a number of which only fifteen digits are left that a spreadsheet made',
+      mark: 'looks like a long number that a spreadsheet cut to fifteen digits',
       texts: ['123456789012345000', '1234567890123450'],
     },
     { mark: 'looks like a truth value that a spreadsheet made', texts: ['TRUE', 'False'] },

@@ -1,4 +1,4 @@
-// Marks texts that a migration adds and that are probably mistakes. They stay allowed, because only people know.
+// Finds texts that a migration adds and that are probably mistakes. The plan only asks, because only people can decide.
 import { groupBy } from '../../lookups/group-by.js';
 import type { CodeRows } from '../../lookups/code-rows.js';
 import { showInvisible } from '../cli/invisible-characters.js';
@@ -17,7 +17,7 @@ interface Text {
 
 const TYPOGRAPHIC_QUOTE = /[\p{Pi}\p{Pf}\u201a\u201e]/u;
 
-/** Returns a sentence for each mark of a text that `before` lacks. */
+/** Returns the marks, which are sentences, of each text that is in `after` and not in `before`. */
 export function markUnusual(before: CodeRows, after: CodeRows): string[] {
   const former = findTexts(before);
   const present = findTexts(after);
@@ -40,7 +40,7 @@ export function markUnusual(before: CodeRows, after: CodeRows): string[] {
     if (alike.size === 0) continue;
     const others = Array.from(
       alike,
-      (other) => `${quote(other.text)}${present.has(identify(other)) ? '' : ', which goes'}`,
+      (other) => `${quote(other.text)}${present.has(identify(other)) ? '' : ', which is removed'}`,
     );
     marks.push(`${subject} resembles ${others.join(', ')}`);
   }

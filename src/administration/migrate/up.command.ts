@@ -3,8 +3,8 @@ import { print } from '../cli/program.js';
 import { applyPending } from './run-migrations.js';
 
 /**
- * `up` does not ask, because `plan` shows before what callers would lose. If a migration fails, the earlier ones stay
- * applied. So the line of each is printed when it is committed.
+ * `up` does not ask, because `plan` has shown what callers would lose. If a migration fails, the earlier ones stay
+ * applied. So each migration is printed as soon as it is committed.
  */
 export const up = new Command('up').description('applies the migrations that are pending').action(async () => {
   const names = await applyPending(process.env, (name) => print(`applied  ${name}`));

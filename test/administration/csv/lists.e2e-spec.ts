@@ -205,7 +205,7 @@ describe('migrate new --from', () => {
     {
       what: 'the columns of no list',
       text: 'a,b\n1,2',
-      fault: /^line 1: the columns are "a,b"\. Needed are code_type,/,
+      fault: /^line 1: the columns are "a,b"\. The columns code_type,/,
     },
     {
       what: 'a column twice',
@@ -230,7 +230,7 @@ describe('migrate new --from', () => {
     {
       what: 'a formula as scripts write it',
       text: `${CODES}\nA,="007",c,,`,
-      fault: /^line 2: it has a formula, such as ="007"\. Write the text alone, such as 007\.$/,
+      fault: /^line 2: it has a formula, such as ="007"\. Write only the text, such as 007\.$/,
     },
     {
       what: 'a quote without its end',

@@ -99,7 +99,7 @@ it('refuses one comma too many, and names all faults of the form with their line
   expect((await refusalOf(text)).split('\n')).toEqual([
     'line 7: its field 5 is "more", and that column has no name. Are quotes missing?',
     'line 8: valid_from is "1.1.2027". A time such as 2027-01-01T00:00:00Z is needed, or nothing.',
-    'line 9: code_type and code are those of line 8. Remove one of the two lines.',
+    'line 9: it has the same code_type and code as line 8. Remove one of the two lines.',
     'Nothing was written.',
   ]);
 });

@@ -156,7 +156,7 @@ describe('migrate new', () => {
     expect(await copy.run('migrate', 'new', 'Bad-Name')).toEqual({
       status: 1,
       stdout: '',
-      stderr: '"Bad-Name" is not a name such as add_order_type: write a to z, 0 to 9 and _ alone.\n',
+      stderr: '"Bad-Name" is not a name such as add_order_type: use only a to z, 0 to 9 and _.\n',
     });
     expect(readdirSync(copy.migrations)).toEqual(files);
   });

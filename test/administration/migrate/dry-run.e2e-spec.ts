@@ -10,7 +10,7 @@ const { copy, database } = await testCopy(({ urlOf }) => urlOf('order_lookup_own
 
 const SESSIONS = `from pg_stat_activity where datname = current_database()
   and application_name = 'order-lookup-administration'`;
-const NO_END = /^The dry run did not end, and nothing was changed: .*\n$/s;
+const NO_END = /^The dry run was not finished, and nothing was changed: .*\n$/s;
 
 const LOCK = 4712;
 
@@ -59,7 +59,7 @@ describe('a plan, while others use the database,', () => {
     expect(await planning).toEqual({
       status: 1,
       stdout: '',
-      stderr: 'Others changed codes while the migrations were tried. Run the command again.\n',
+      stderr: 'Somebody else changed codes while the migrations were tried. Run the command again.\n',
     });
   });
 

@@ -30,7 +30,7 @@ function inBoth(property: string, ...lines: string[]): string {
   return areas.map((area) => `\n${area}, ${property}\n${lines.join('\n')}\n`).join('');
 }
 
-const POSITION = '(clients that go by position read another one)';
+const POSITION = '(clients that read by position get another value)';
 const TRANSFER = `insert into code_list_value (code_list, value, position) values ('orderType', 'Transfer', null);`;
 
 const HALF_A_YEAR_MS = 182 * 86_400_000;
@@ -189,7 +189,7 @@ order-scheduling
       expect(await plan()).toEqual({
         status: 1,
         stdout: '',
-        stderr: expect.stringMatching(/^Nobody can say yet what callers would see: 21000101000001_use\.sql/),
+        stderr: expect.stringMatching(/^The dry run cannot show what callers would see: 21000101000001_use\.sql/),
       });
     } finally {
       await database.query('drop type m');

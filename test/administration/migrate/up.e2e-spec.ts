@@ -192,7 +192,7 @@ describe('migrate down', () => {
       stdout: expect.stringMatching(
         /^To undo in the database test_\w+ at 127\.0\.0\.1:\d+: 0100_value\n[^]*! - Transfer removed/,
       ),
-      stderr: 'Nothing was undone. Where nobody can be asked, add --yes.\n',
+      stderr: 'Nothing was undone. Without a terminal, add --yes.\n',
     });
     copy.environment = { DATABASE_URL: database.url };
     const { stdout } = await migrate('down --yes');
@@ -234,8 +234,8 @@ describe('migrate down', () => {
 });
 
 it('status and plan name an applied migration without a file, and up, plan and down still work', async () => {
-  const gone = `Applied, but not among the files: 0100_gone. Either a newer release applied this, or it was \
-reverted, or belongs to another branch: git log --all -- migrations/0100_gone.sql\n`;
+  const gone = `Applied, but without a file in migrations/: 0100_gone. Such a file is in a newer release or on another \
+branch, or it was reverted. To find it: git log --all -- migrations/0100_gone.sql\n`;
   copy.add('0100_gone', 'select 1;', 'select 1;');
   expect(await migrate('up')).toMatchObject(GOOD);
   copy.reset();
@@ -246,7 +246,7 @@ reverted, or belongs to another branch: git log --all -- migrations/0100_gone.sq
     stdout: expect.stringMatching(/\nmissing {2}0100_gone\nApplied, but [^\n]*0100_gone\.sql\n$/),
     stderr: '',
   });
-  const refusal = `Only a file that is here can be undone.\n${gone}`;
+  const refusal = `A migration can be undone only with its file.\n${gone}`;
   expect(await migrate('down --yes')).toEqual({ status: 1, stdout: '', stderr: refusal });
   copy.add('0101_more', 'select 1;', 'select 1;');
   expect((await migrate('plan')).stdout).toContain(`Pending: 0101_more\n${gone}`);
@@ -348,7 +348,7 @@ describe('the role that must own the tables', () => {
       const refused = {
         status: 1,
         stdout: '',
-        stderr: expect.stringMatching(/ with the right to set it\. .* with set true;\n$/),
+        stderr: expect.stringMatching(/ may not set it \(set role\)\. .* with set true;\n$/),
       };
       for (const line of ['plan', 'up']) expect(await migrate(line)).toEqual(refused);
       const [grant = ''] = /grant .*;/.exec((await migrate('up')).stderr) ?? [];
