@@ -67,7 +67,10 @@ const WAITING = /^The demo waits for .* …\n/gm;
 
 /** Runs a demo that ends by itself. Returns what it says on standard error, without the lines of a slow machine. */
 async function failToStart(): Promise<{ status: number | null; said: string }> {
-  const { status, stderr } = await launch({}).ended;
+  const { child, output, ended } = launch({});
+  await until(async () => output.stdout.includes('Ctrl-C stops') || child.exitCode !== null);
+  child.kill('SIGINT'); // a demo that starts nevertheless would never end
+  const { status, stderr } = await ended;
   return { status, said: stderr.replaceAll(WAITING, '') };
 }
 
