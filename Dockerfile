@@ -34,6 +34,7 @@ CMD ["node", "dist/demo/issuer-main.js"]
 FROM build AS e2e
 COPY --from=sources /app/jest.config.js ./
 COPY --from=sources /app/migrations migrations
+COPY --from=sources /app/scripts scripts
 COPY --from=sources /app/test test
 USER node
 CMD ["node", "--experimental-vm-modules", "node_modules/jest/bin/jest.js", "--cacheDirectory=/tmp/jest", "test/black-box"]
