@@ -4,7 +4,7 @@ import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type JWK, exportJWK } from 'jose';
 import { discover } from '../../src/auth/issuers/discovery.js';
-import { explainStatus } from '../../src/auth/issuers/issuer-fault.js';
+import { explainFetchError, explainStatus } from '../../src/auth/issuers/issuer-fault.js';
 import { Configuration } from '../../src/configuration/configuration.js';
 import { createOpenApiDocument } from '../../src/documentation/openapi-document.js';
 import { type Fault, Issuer, type SigningKey, encodePart, signingKey, signingKeys } from '../support/issuer.js';
@@ -481,6 +481,12 @@ describe('an issuer', () => {
     const fault = 'accounts is no address with metadata. Set OAUTH_JWKS_URI to the address of its key set';
     await expect(discover('accounts', { OAUTH_ALLOW_HTTP: false }, fetch)).rejects.toThrow(fault);
     expect(fetch).not.toHaveBeenCalled();
+  });
+
+  it('that gives no answer is not asked at its second address', async () => {
+    const fetch = publish({}).mockRejectedValue(explainFetchError('https://a', new Error('socket hang up')));
+    await expect(discover('https://a', { OAUTH_ALLOW_HTTP: false }, fetch)).rejects.toThrow('socket hang up');
+    expect(fetch).toHaveBeenCalledTimes(1);
   });
 
   it('may publish metadata only at the address of RFC 8414, with its path at the end', async () => {

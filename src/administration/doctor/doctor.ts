@@ -21,9 +21,9 @@ import {
 } from './database-checks.js';
 import {
   type GivenCredentials,
+  IssuerKeys,
   checkAccessToken,
   checkApiKey,
-  fetchKeys,
   readGivenCredentials,
 } from './refused-credentials.js';
 
@@ -126,17 +126,18 @@ function isPassed(subject: string, checked: readonly CheckedSubject[]): boolean 
 }
 
 function listIssuerChecks(configuration: Configuration, { tokens }: GivenCredentials): Check[] {
+  const issuerKeys = new IssuerKeys(configuration);
   const ofIssuers = configuration.OAUTH_ISSUER.map((issuer): Check => ({
     subject: 'issuer',
     needs: [],
     impact: configuration.OAUTH_ISSUER.length === 1 ? 'all' : 'some', // calls with tokens of other issuers are answered
-    run: () => checkIssuer(issuer, configuration),
+    run: () => checkIssuer(issuer, issuerKeys),
   }));
   const ofTokens = tokens.map((token, index): Check => ({
     subject: nameGiven('access token', index, tokens),
     needs: [],
     impact: 'credential',
-    run: () => checkAccessToken(token, configuration),
+    run: () => checkAccessToken(token, configuration, issuerKeys),
   }));
   return [...ofIssuers, ...ofTokens];
 }
@@ -187,8 +188,8 @@ async function checkConfiguration(): Promise<CheckResult> {
   }
 }
 
-async function checkIssuer(issuer: string, configuration: Configuration): Promise<CheckResult> {
-  const { address, keys } = await fetchKeys(issuer, configuration);
+async function checkIssuer(issuer: string, issuerKeys: IssuerKeys): Promise<CheckResult> {
+  const { address, keys } = await issuerKeys.fetch(issuer);
   const keyCount = keys.usableCount;
   const text = `${issuer}: ${keyCount} signing keys at ${address}`;
   return keyCount > 0

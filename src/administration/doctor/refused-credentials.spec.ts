@@ -3,17 +3,13 @@ import { createDatabase } from '../../../test/support/database.js';
 import { Issuer } from '../../../test/support/issuer.js';
 import { readConfiguration } from '../../configuration/read-configuration.js';
 import { withReading } from '../cli/connection.js';
-import { checkAccessToken, checkApiKey } from './refused-credentials.js';
+import { IssuerKeys, checkAccessToken, checkApiKey } from './refused-credentials.js';
 
 const issuer = await Issuer.start();
 afterAll(() => issuer.close());
 
-function checkToken(text: string) {
-  return checkAccessToken(
-    text,
-    readConfiguration({ DATABASE_URL: 'postgres://a:b@127.0.0.1/x', ...issuer.environment }),
-  );
-}
+const configuration = readConfiguration({ DATABASE_URL: 'postgres://a:b@127.0.0.1/x', ...issuer.environment });
+const checkToken = (text: string) => checkAccessToken(text, configuration);
 
 it.each([
   { what: 'the type', token: { header: { typ: 'id+jwt' } }, remedy: /typ at\+jwt, JWT or none/ },
@@ -97,4 +93,14 @@ it('warns if the signature could not be checked', async () => {
     state: 'warning',
     text: expect.stringContaining('was not checked'),
   });
+});
+
+it('asks an issuer once, however many of its tokens are checked and whether it answers or not', async () => {
+  for (const fault of ['none', 'down'] as const) {
+    issuer.fault = fault;
+    issuer.hits.clear();
+    const issuerKeys = new IssuerKeys(configuration);
+    for (let count = 1; count <= 2; count++) await checkAccessToken(await issuer.token(), configuration, issuerKeys);
+    expect(issuer.hits.get('/.well-known/openid-configuration')).toBe(1);
+  }
 });

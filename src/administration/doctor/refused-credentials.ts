@@ -114,13 +114,17 @@ const SHOWN_OF_CLAIMS = [
 ];
 const MAX_CHARACTERS_OF_MEMBERS = 500;
 
-export async function checkAccessToken(text: string, configuration: Configuration): Promise<CheckResult> {
+export async function checkAccessToken(
+  text: string,
+  configuration: Configuration,
+  issuerKeys = new IssuerKeys(configuration),
+): Promise<CheckResult> {
   const read = readToken(text);
   if (read.outcome !== 'accepted') return describeFaultOfForm(text, read.reason);
   const token = read.value;
   const issuer = configuration.OAUTH_ISSUER.find((name) => name === token.claims.iss);
   if (issuer === undefined) return describeFaultOfClaims(token, 'issuer');
-  const keys = await tryToFetchKeys(issuer, configuration);
+  const keys = await tryToFetchKeys(issuer, issuerKeys);
   if (!keys) {
     const remedy = 'Correct the issuer first, then check the token again.';
     return warning('it was not checked: there are no keys of its issuer', remedy);
@@ -135,17 +139,36 @@ export async function checkAccessToken(text: string, configuration: Configuratio
   return ok(`it passes until ${new Date(verdict.value.exp * 1000).toISOString()}`);
 }
 
-/** Fetches the keys of an issuer now, in the way of the service. */
-export async function fetchKeys(issuer: string, configuration: Configuration) {
-  const index = configuration.OAUTH_ISSUER.indexOf(issuer);
-  const address = configuration.OAUTH_JWKS_URI[index] || (await discover(issuer, configuration)).jwks_uri;
-  return { address, keys: await toSigningKeys({ keys: readKeys(address, await fetchJson(address)) }) };
+interface FetchedKeys {
+  readonly address: string;
+  readonly keys: SigningKeys;
+}
+
+/** Fetches the keys of each issuer once, in the way of the service. An issuer that hangs takes 10 s each time. */
+export class IssuerKeys {
+  private readonly fetched = new Map<string, Promise<FetchedKeys>>();
+
+  constructor(private readonly configuration: Configuration) {}
+
+  /** @throws IssuerFault if the issuer gives no key set */
+  async fetch(issuer: string): Promise<FetchedKeys> {
+    const fetched = this.fetched.get(issuer) ?? this.fetchNow(issuer);
+    this.fetched.set(issuer, fetched);
+    return fetched;
+  }
+
+  private async fetchNow(issuer: string): Promise<FetchedKeys> {
+    const { OAUTH_ISSUER, OAUTH_JWKS_URI } = this.configuration;
+    const configured = OAUTH_JWKS_URI[OAUTH_ISSUER.indexOf(issuer)];
+    const address = configured || (await discover(issuer, this.configuration)).jwks_uri;
+    return { address, keys: await toSigningKeys({ keys: readKeys(address, await fetchJson(address)) }) };
+  }
 }
 
 /** Returns the keys, or undefined if they cannot be fetched. The check of the issuer says why. */
-async function tryToFetchKeys(issuer: string, configuration: Configuration): Promise<SigningKeys | undefined> {
+async function tryToFetchKeys(issuer: string, issuerKeys: IssuerKeys): Promise<SigningKeys | undefined> {
   try {
-    const { keys } = await fetchKeys(issuer, configuration);
+    const { keys } = await issuerKeys.fetch(issuer);
     return keys;
   } catch {
     return undefined;

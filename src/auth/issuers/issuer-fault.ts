@@ -1,9 +1,12 @@
+/** Instead of a status: the server gave no whole answer. */
+export const NO_ANSWER = 0;
+
 /** The reason why an answer of an issuer cannot be used, and what to do about it. */
 export class IssuerFault extends Error {
   constructor(
     readonly found: string,
     readonly remedy: string,
-    /** The status of the answer, if the status is the fault. */
+    /** The status of the answer, if the status is the fault, or NO_ANSWER. */
     readonly status?: number,
   ) {
     super(`${found}. ${remedy}`);
@@ -124,11 +127,11 @@ export function explainFetchError(address: string, error: unknown): IssuerFault 
   const code = findCode(error, message);
   if (code === 'ERR_PROXY_TUNNEL') {
     const remedy = 'Have the proxy of HTTPS_PROXY let this host through, or name the host in NO_PROXY';
-    return new IssuerFault(`${address}: the proxy refuses the connection (${message})`, remedy);
+    return new IssuerFault(`${address}: the proxy refuses the connection (${message})`, remedy, NO_ANSWER);
   }
   const explanation = EXPLANATIONS.find(({ codes }) => codes.test(code));
-  if (explanation) return new IssuerFault(`${address}: ${explanation.found} (${code})`, explanation.remedy);
-  return new IssuerFault(`${address}: ${[message, code].filter(Boolean).join(', ')}`, BROKEN_REMEDY);
+  if (explanation) return new IssuerFault(`${address}: ${explanation.found} (${code})`, explanation.remedy, NO_ANSWER);
+  return new IssuerFault(`${address}: ${[message, code].filter(Boolean).join(', ')}`, BROKEN_REMEDY, NO_ANSWER);
 }
 
 /** Returns the code. For a TLS handshake that fails, Node.js often gives EPROTO, and OpenSSL's reason in the message. */
