@@ -110,6 +110,13 @@ it('openapi.yaml has no additional properties beside properties, which some lang
   expect(JSON.stringify(file)).not.toContain('additionalProperties');
 });
 
+it('openapi.yaml closes no list of codes by an enum, so that a new code breaks no generated client', () => {
+  const ofCodes = /^(?:\w+SupportedValues|CommunicationCode\w+|Code|Filter)$/;
+  const schemas = Object.entries(file.components.schemas).filter(([name]) => ofCodes.test(name));
+  expect(schemas).toHaveLength(6);
+  expect(JSON.stringify(schemas)).not.toMatch(/"(?:enum|const)"/);
+});
+
 describe('the schema of a filter', () => {
   const [codeType] = contract.parameters(PATHS.communicationCodes);
   const schema = codeType?.schema ?? {};
