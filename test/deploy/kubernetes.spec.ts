@@ -123,7 +123,7 @@ const REASON = ['logs', 'get events'];
 const ROLL_OUT = [...COMPLETE, 'get deployment', 'rollout restart', 'apply', 'rollout status'];
 it.each([
   { failing: 'nothing', status: 0, expected: ROLL_OUT },
-  { failing: 'rollout status', status: 1, expected: [...ROLL_OUT, 'rollout undo'] },
+  { failing: 'rollout status', status: 1, expected: [...ROLL_OUT, 'get pods', 'logs', 'rollout undo'] },
   { failing: 'wait --for=jsonpath', status: 1, expected: [...MIGRATION, ...REASON] },
   { failing: 'wait --for=condition', status: 1, expected: [...COMPLETE, ...REASON] },
 ])('the commands of docs/kubernetes.md end with the status $status if $failing fails', async (roll) => {
