@@ -6,6 +6,7 @@ import { Issuer, signingKey } from '../support/issuer.js';
 import { issueKey } from '../support/api-keys.js';
 import { liftLimitsOfIssuers } from '../support/local-clock.js';
 import { runLocally } from '../support/local-program.js';
+import { PROJECT, begin } from '../support/program.js';
 import { until } from '../support/until.js';
 
 const [database, issuer] = await Promise.all([createDatabase(), Issuer.start()]);
@@ -119,6 +120,16 @@ it('the doctor finds no fault in a sound installation, and prints neither key no
 function partsOf(credential: string): string[] {
   return credential.match(/[^.]{20}/g) ?? [];
 }
+
+it('the doctor prints each line as soon as it is known: those of the database while the issuer gives no answer', async () => {
+  issuer.fault = 'silent metadata';
+  const environment = { DATABASE_URL: database.urlOf('order_lookup_service'), ...issuer.environment };
+  const { child, output, ended } = begin([process.execPath, 'dist/doctor.js'], PROJECT, environment);
+  await until(async () => /^ok +triggers/m.test(output.stdout));
+  expect(output.stdout).not.toMatch(/^\w+ +issuer/m);
+  child.kill();
+  await ended;
+});
 
 describe("the doctor's line about the machine's clock", () => {
   const machineNow = Date.now.bind(Date);

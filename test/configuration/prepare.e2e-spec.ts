@@ -136,7 +136,10 @@ it('a command builds dist/ if it is of another src/, or says in one sentence tha
   expect(stderr).toMatch(/^dist\/ was not made from this src\/, and the compiler is not installed: .*\n$/);
 });
 
-it("a shell's NODE_ENV and a user's omit leave out neither the compiler nor the programs of this platform", async () => {
+it.each<{ setting: string; environment: Record<string, string> }>([
+  { setting: 'NODE_ENV=production', environment: { NODE_ENV: 'production' } },
+  { setting: 'omit=optional of npm', environment: { npm_config_omit: 'optional' } },
+])('the compiler and the programs of this platform are installed also with $setting', async ({ environment }) => {
   remove('node_modules');
   write('package.json', {
     ...{ name: 'small', version: '1.0.0', engines, dependencies: { everywhere: '1.0.0' } },
@@ -146,8 +149,8 @@ it("a shell's NODE_ENV and a user's omit leave out neither the compiler nor the 
   const asked = new Set<string | undefined>();
   const note = ({ url }: IncomingMessage): unknown => asked.add(url);
   registry.on('request', note);
-  const settings = { NODE_ENV: 'production', npm_config_omit: 'optional', npm_config_audit: 'false' };
-  const { child, ended } = prepare(undefined, { npm_config_registry: address, ...settings });
+  const settings = { npm_config_registry: address, npm_config_audit: 'false' };
+  const { child, ended } = prepare(undefined, { ...settings, ...environment });
   const wanted = ['/everywhere', '/typescript', '/of-this-platform'];
   await until(async () => wanted.every((name) => asked.has(name)));
   registry.off('request', note);
