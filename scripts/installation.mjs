@@ -1,5 +1,5 @@
 // Finds out whether node_modules has the packages of package-lock.json for this platform, and installs them by npm.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { end, run } from './run.mjs';
@@ -8,6 +8,8 @@ import { end, run } from './run.mjs';
 const LAST_FILE = 'node_modules/.package-lock.json';
 /** The error codes of registries without a ping, such as Nexus, Azure Artifacts and GitLab. */
 const HAS_NO_PING = ['E400', 'E404', 'E405'];
+/** The size of node_modules on Linux. */
+const NEEDED_MB = 350;
 
 /**
  * Returns whether all needed packages are installed, in the right versions.
@@ -50,12 +52,23 @@ export async function install() {
     'ci',
     '--include=dev', // NODE_ENV=production of a shell would leave out the compiler
     '--include=optional', // a user's omit=optional would leave out PostgreSQL
+    '--bin-links', // without its links, npm would not find the programs of npm test
+    '--dry-run=false',
+    '--install-strategy=hoisted', // isInstalled looks for each package in its folder of package-lock.json
     '--workspaces=false', // in a workspace npm would install the packages of its root instead
     '--loglevel=error', // nobody here can act on npm's warnings
   ];
   console.error(`npm ${words.join(' ')} …`);
   const { status } = await runNpm(words);
-  if (status !== 0) end('npm ci failed: correct the error above, and repeat the command.');
+  if (status !== 0) end(`npm ci failed: ${findRemedy()}, and repeat the command.`);
+}
+
+/** Returns what to do. On a full disk npm removes what it wrote, and often reports a missing file instead. */
+function findRemedy() {
+  const { bavail, bsize } = statfsSync('.');
+  const freeMb = Math.floor((bavail * bsize) / 1_000_000);
+  if (freeMb >= NEEDED_MB) return 'correct the error above';
+  return `${freeMb} MB are free on this disk, and the packages need ${NEEDED_MB} MB. Free the rest`;
 }
 
 async function assertRegistryAnswers() {

@@ -4,7 +4,7 @@
 // `prepare.mjs FILE WORD…` then runs a program with the variables of .env. The program runs in this process, so that
 // npm's signals reach it. `start` in package.json has `exec` for the same reason: without it only npm's shell would
 // end. We do not use scripts such as `prestart`, because npm skips them if ignore-scripts is set.
-import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync, symlinkSync, unlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import process from 'node:process';
@@ -26,6 +26,7 @@ assertSupportedVersion();
 const mustInstall = !isInstalled(isTest);
 if (mustInstall) {
   for (const folder of ['.', 'node_modules']) assertWritable(folder);
+  assertLinkable();
   await install();
 }
 if (isTest) assertTestable();
@@ -70,6 +71,20 @@ function assertWritable(folder) {
         ? 'It is on a read-only mount: use a clone in a folder that can be written.'
         : 'If it belongs to another user, such as root, take the clone over: sudo chown -R "$(id -un)" .';
     end(`Packages or programs have to be written, and ${resolve(folder)} cannot be written (${code}). ${remedy}`);
+  }
+}
+
+/** Ends if a symbolic link cannot be made. npm would make one for each program, minutes after its start. */
+function assertLinkable() {
+  const link = `.link-${process.pid}`;
+  try {
+    symlinkSync('package.json', link);
+    unlinkSync(link);
+  } catch ({ code }) {
+    end(
+      `npm has to make symbolic links, and ${process.cwd()} cannot contain any (${code}). ` +
+        'Is it on a mount such as a USB stick or a network share? Use a clone in a folder of this system itself.',
+    );
   }
 }
 

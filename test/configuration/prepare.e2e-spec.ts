@@ -5,7 +5,7 @@ import { type IncomingMessage, createServer } from 'node:http';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeEach, expect, it } from '@jest/globals';
 import { listen } from '../support/ports.js';
-import { PROJECT, begin, readText } from '../support/program.js';
+import { PROJECT, begin, readText, shell } from '../support/program.js';
 import { testFolder } from '../support/test-folder.js';
 import { until } from '../support/until.js';
 
@@ -105,6 +105,34 @@ it.each([
   expect(existsSync(join(folder, 'node_modules/everywhere'))).toBe(true);
 });
 
+it('on a mount without symbolic links, a command says so in one sentence and removes nothing', async () => {
+  remove('node_modules/.package-lock.json');
+  const noLinks = "symlinkSync = () => { throw Object.assign(new Error(), { code: 'ENOSYS' }); }";
+  const { status, stderr } = await prepare(undefined, replaceInFs(noLinks)).ended;
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: expect.stringMatching(/^npm has to make symbolic links, .* \(ENOSYS\)\. .*\n$/),
+  });
+  expect(existsSync(join(folder, 'node_modules/everywhere'))).toBe(true);
+});
+
+it('if npm ci fails on a disk without space, a command says how much is free and needed', async () => {
+  remove('node_modules/.package-lock.json');
+  const smallDisk = replaceInFs('statfsSync = () => ({ bavail: 20, bsize: 1e6 })');
+  const refusedByNpm = { npm_config_global: 'true' };
+  const { status, stderr } = await prepare(undefined, { npm_config_registry: address, ...refusedByNpm, ...smallDisk })
+    .ended;
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/^npm ci failed: 20 MB are free on this disk, and the packages need \d+ MB\. .*\n$/m);
+});
+
+/** Returns variables with which a program has another function of node:fs. */
+function replaceInFs(assignment: string): Record<string, string> {
+  const code = `import fs from 'node:fs'; import { syncBuiltinESMExports } from 'node:module'; fs.${assignment};`;
+  const module = encodeURIComponent(`${code} syncBuiltinESMExports();`);
+  return { NODE_OPTIONS: `--import=data:text/javascript,${module}` };
+}
+
 it('npm test needs the development dependencies', async () => {
   remove('node_modules/typescript');
   expect(await prepare(['--no-build']).ended).toEqual(REFUSED);
@@ -156,6 +184,31 @@ it.each<{ setting: string; environment: Record<string, string> }>([
   registry.off('request', note);
   child.kill('SIGINT');
   await ended;
+});
+
+it("a user's bin-links, dry-run and install-strategy change nothing of the installation", async () => {
+  remove('node_modules');
+  const dependencies = { everywhere: '1.0.0' };
+  const bin = { oxlint: 'package.json' };
+  write('of-npm-test/package.json', { name: 'of-npm-test', version: '1.0.0', bin, dependencies });
+  write('everywhere/package.json', { name: 'everywhere', version: '1.0.0' });
+  for (const name of ['of-npm-test', 'everywhere']) await shell(`tar -czf ${name}.tgz ${name}`, folder, {});
+  const root = { name: 'small', version: '1.0.0', engines, dependencies: { 'of-npm-test': 'file:of-npm-test.tgz' } };
+  write('package.json', root);
+  writeLock({
+    '': root,
+    'node_modules/of-npm-test': { version: '1.0.0', resolved: 'file:of-npm-test.tgz', bin, dependencies },
+    'node_modules/everywhere': { version: '1.0.0', resolved: 'file:everywhere.tgz' },
+  });
+  const settings = {
+    npm_config_bin_links: 'false',
+    npm_config_dry_run: 'true',
+    npm_config_install_strategy: 'linked',
+    npm_config_audit: 'false',
+  };
+  const { status, stderr } = await prepare(['--no-build'], { npm_config_registry: address, ...settings }).ended;
+  expect({ status, stderr }).toEqual({ status: 0, stderr: expect.stringContaining('added 2 packages') });
+  expect((await prepare(['--no-build']).ended).stderr).toBe('');
 });
 
 it('in a workspace npm installs the packages of this project, and Ctrl-C also ends npm', async () => {
