@@ -99,7 +99,7 @@ export class AccessTokensService {
     return newKeys === keys ? verdict : this.verifyAndRemember(newKeys, token, issuer);
   }
 
-  /** Verifies a token, and remembers a verified one, also without the required scope: its next request costs less. */
+  /** Verifies a token. A verified token is remembered, even if it lacks the required scope. */
   private async verifyAndRemember(
     keys: SigningKeys,
     token: ReadToken,
@@ -177,7 +177,7 @@ function judgeClaims(
   return hasExpiry(claims) ? accepted(claims) : refused('no-expiry', { tokenClient });
 }
 
-/** Verifies a token. If several keys fit a token without a key id, jose throws an error with these keys: tries each. */
+/** Verifies a token. If several keys fit a token without a key id, jose's error has these keys, and each is tried. */
 async function verifyWithAnyKey(
   text: string,
   findKey: JWTVerifyGetKey,

@@ -158,7 +158,7 @@ function toIssue({ credential, reason }: RefusedCredential): Issue {
   const { header, remedy, invalid } = credential;
   const descriptions: Partial<Record<RefusalReason, string>> = {
     missing: `${header} is missing: ${remedy}.`,
-    repeated: `${header} was sent more than once, or contains a comma: send it once, without one.`,
+    repeated: `${header} was sent more than once, or contains a comma: send it once, without a comma.`,
     scheme: `${header} has another scheme than Bearer: ${remedy}.`,
   };
   return { description: descriptions[reason] ?? invalid, field: header, location: 'header' };

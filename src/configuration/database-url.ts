@@ -29,7 +29,7 @@ const FORM =
   'a connection string such as postgres://user:password@host:5432/database is needed, ' +
   'with %40 for @, %2F for /, %3F for ?, %23 for # and %25 for % in user and password';
 
-/** Several hosts, in front of the path or in the parameter `host`. Node.js parses no address with several ports. */
+/** Several hosts, in front of the path or in the parameter `host`. `new URL` would throw for several ports. */
 const SEVERAL_HOSTS = /^\w+:\/\/([^/?]*@)?[^@/?]*,[^@/?]*([/?]|$)|[?&]host=[^&]*,/;
 
 /**

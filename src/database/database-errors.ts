@@ -10,9 +10,9 @@ interface Meaning {
   readonly setting?: string;
   /** The remedy if no work could begin. UnusableDatabase prints it. */
   readonly connecting?: string;
-  /** The remedy if PostgreSQL refused a statement of a command. The command prints it (findRemedy). */
+  /** The remedy for a statement of a command itself. The command prints it (findRemedy). */
   readonly working?: string;
-  /** The remedy if the state of the server is to blame. Commands print it also for migrations (findServerRemedy). */
+  /** The remedy for any statement, also of a migration, if the state of the server is to blame (findServerRemedy). */
   readonly state?: string;
 }
 
@@ -25,7 +25,7 @@ const UNREACHABLE: Meaning = { mayBecomeReachable: true, connecting: START_SERVE
 const CHECK_CONNECTION = 'Check the connection string, and that the server runs.';
 const STANDBY =
   'This server is a hot standby, which takes no changes: name the primary in the connection string. To read here, ' +
-  'the default isolation of the role must not be serializable, which a standby refuses. On the primary: ' +
+  'the default isolation of the role must not be serializable: a standby refuses such a role. On the primary: ' +
   "alter role ROLE in database DATABASE set default_transaction_isolation = 'read committed';";
 /** The sessions that hold a lock on a table, except this one. */
 const SHOW_LOCKS =
@@ -51,7 +51,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   '57P03': { mayBecomeReachable: true },
   // feature_not_supported: while a transaction begins, PostgreSQL says this only on a hot standby
   '0A000': { connecting: STANDBY },
-  // read_only_sql_transaction: our transactions that write are `read write`, so the server is a hot standby
+  // read_only_sql_transaction: our transactions name their access, so no setting is to blame, but a hot standby
   '25006': { state: STANDBY },
   // invalid_password
   '28P01': { connecting: 'Correct role and password in the connection string, or set the password.' },
@@ -73,7 +73,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
     connecting: 'Allow the role to connect: grant connect on database NAME to ROLE;',
     working: 'Name a role that may do this in the connection string, such as order_lookup_owner.',
   },
-  // check_violation: the only text that a command writes is the client of a key. For migrations see MigrationFault
+  // check_violation: of the commands only `keys` writes a text, the client. For migrations see MigrationFault
   '23514': { working: 'Shorten the text, or remove spaces around it and characters that nobody sees.' },
   // undefined_table
   '42P01': { working: 'Apply the migrations first: npm run migrate -- up, or in the image node dist/migrate.js up' },
@@ -114,7 +114,7 @@ export class UnknownOutcome extends OperatorError {
   constructor(error: unknown) {
     super(
       `COMMIT got no answer (${describe(error)}). So nobody knows whether the change was made. ` +
-        'Look at the database before you repeat the command.',
+        'Look at the database before you make the change again.',
     );
   }
 }

@@ -48,7 +48,7 @@ export class Database implements OnApplicationShutdown {
     private readonly use: DatabaseUse,
   ) {}
 
-  /** False before the first login, while a login is tried again after a refused one, and once the program ends. */
+  /** True after a login. False again after a refused login, until the next one succeeds, and when the program ends. */
   get isUsable(): boolean {
     return this.source.isInitialized && !this.isClosing;
   }
@@ -123,8 +123,8 @@ export class Database implements OnApplicationShutdown {
   }
 
   /**
-   * After a refused login, older sessions still work, until the pool closes them (MAX_LIFETIME_SECONDS). With them, log
-   * and `database_up` would say each second that the database works again. So the next attempt closes them first.
+   * After a refused login, older sessions still work, until the pool closes them (MAX_LIFETIME_SECONDS). Polls in these
+   * sessions would succeed, and the log would say that the database works again. So the next attempt closes them first.
    */
   private async tryToConnect(): Promise<Connected> {
     this.initialization ??= this.initialize();
@@ -201,8 +201,8 @@ async function commit(session: Session): Promise<void> {
 }
 
 /**
- * Returns LostSession if the loss of the session caused the error. LostSession says that nothing was changed, so never
- * pass the error of a COMMIT here. (An error of `commit` may come: it is already UnknownOutcome or a refusal.)
+ * Returns LostSession if the loss of the session caused the error. LostSession says that nothing was changed. So
+ * `commit` wraps its own errors: after a COMMIT was sent, a lost session is an UnknownOutcome.
  */
 export function explainLoss(error: unknown, { loss }: Session): unknown {
   if (error instanceof OperatorError) return error;

@@ -7,8 +7,8 @@ import { escapeLiteral } from 'pg';
  * another client afterwards.
  *
  * PostgreSQL searches pg_catalog first, because search_path does not name it. If search_path named it first, migrations
- * would create their tables there. Still, a function or operator that somebody created in `public` is used if its
- * argument types fit exactly, and those of pg_catalog do not:
+ * would create their tables there. But if only a function or operator in `public`
+ * has exactly the types of the arguments, PostgreSQL uses that one. So somebody could have our code call theirs:
  *
  * - Write the schema in front of a function that takes any type, such as `pg_catalog.format`.
  * - Cast a regclass to oid before you compare. PostgreSQL itself has no `=` for oid and regclass.
@@ -25,8 +25,8 @@ const RESULT_SETTINGS = [
 ];
 
 /**
- * Makes PostgreSQL read a whole table in the order of an index. To sort 20,000 codes instead took it three times as
- * long, and almost four times as long if the table was never analyzed (2026-11-29).
+ * Makes PostgreSQL read a whole table in the order of an index. Sorting 20,000 codes took three times as long, and four
+ * times as long in a table that was never analyzed (2026-11-29). JIT would compile each of these short queries.
  */
 const INDEX_SETTINGS = ['set local jit = off', 'set local enable_seqscan = off', 'set local enable_sort = off'];
 
@@ -93,7 +93,7 @@ const CHANGE = { ...WRITING, statementMs: 0, lockMs: 30_000, settings: ABANDONED
 
 const KINDS = {
   /**
-   * The service asks for the revision, or reads a topic. lockMs is lower than statementMs, so that PostgreSQL's message
+   * The service asks whether codes or keys have changed, or reads them. lockMs is lower than statementMs, so that PostgreSQL's message
    * names the lock. If you raise statementMs, raise SERVICE.answerMs, too.
    */
   poll: { ...READING, statementMs: 2_000, lockMs: 1_000, settings: INDEX_SETTINGS },
@@ -120,8 +120,8 @@ export function describeKind(kind: Kind, limits: Partial<Limits> = {}): Transact
 }
 
 /**
- * Returns the statements that begin a transaction. Add no statement to a reading that takes a snapshot, as a `do` block
- * does: `lockTables` has to come before the snapshot.
+ * Returns the statements that begin a transaction. Those of a reading must not take a snapshot, as a `do` block
+ * would: `lockTables` has to come before the snapshot.
  */
 export function beginText(kind: Kind, serverVersion: number, limits?: Partial<Limits>): string {
   const { isolation, access } = KINDS[kind];

@@ -23,8 +23,8 @@ export class Connection {
    * one connection. It would take a surplus answer for the answer to its next request. So there are two rules:
    *
    * 1. No earlier request waits. `GET /slow…\r\n\r\ngarbage`: the client would take our 400 for the answer to /slow.
-   * 2. The bytes are not the body of a request that has its answer. `GET /docs…Transfer-Encoding: chunked\r\n\r\n`, and
-   *    after the 200 `zz\r\n`: the client has its only answer, and the 400 would be a second one.
+   * 2. The bytes are not the body of a request that has its answer. After `GET /docs…Transfer-Encoding: chunked\r\n\r\n`
+   *    the client gets its 200. If it then sends `zz\r\n`, which is no chunk, a 400 would be a second answer.
    */
   get isAnswerDue(): boolean {
     const isBody = this.latestRequest !== undefined && !this.latestRequest.complete;

@@ -10,7 +10,7 @@ import { type RequestContext, RequestLog } from './request-log.js';
 
 /**
  * Handles bytes that Node.js's parser refuses: sends a problem document if an answer is due, and closes the connection.
- * Otherwise Node.js would send an answer without a body.
+ * Without this class Node.js would send an answer without a body.
  */
 @Injectable()
 export class ParserErrors {

@@ -37,7 +37,8 @@ export class RequestContextMiddleware implements NestMiddleware<Request, Respons
     // The defaults for every answer. A handler may replace them
     response.setHeader('X-Content-Type-Options', 'nosniff');
     response.setHeader('Cache-Control', 'no-store');
-    // If a request asks for another protocol, Node.js drops the rest of its packet. Then half a request may follow
+    // If a request asks for another protocol, Node.js drops the rest of its packet. The next packet may begin in the
+    // middle of a request
     const areBytesDropped = request.headers.upgrade !== undefined;
     if (this.draining.isDraining || areBytesDropped) response.setHeader('Connection', 'close');
     next();

@@ -164,7 +164,7 @@ interface AddressSources {
 /** Returns the address that the outermost of our proxies wrote into X-Forwarded-For, else that of the connection. */
 function findClientAddress({ peer, forwarded, hops }: AddressSources): string | undefined {
   const peerAddress = peer === undefined ? undefined : stripPrefix(peer);
-  // If there are fewer entries than proxies, the client may have written the first entry
+  // With fewer entries than proxies, the request did not pass all proxies. The client may have written the first entry
   if (forwarded.length !== hops) return peerAddress;
   const [outermost] = forwarded;
   if (outermost === undefined) return peerAddress;

@@ -79,7 +79,7 @@ export class ServerAdapter extends ExpressAdapter {
 
 function createExpress({ TRUSTED_PROXY_HOPS }: Configuration): Express {
   const app = express();
-  // Set before Nest gets the app: Express reads both settings once, in the constructor of Nest's adapter
+  // Set before Nest gets the app: Express reads the two settings of the router once, in the constructor of Nest's adapter
   app.enable('case sensitive routing').enable('strict routing');
   app.disable('x-powered-by').set('trust proxy', TRUSTED_PROXY_HOPS);
   return app;
@@ -124,7 +124,7 @@ function refuseOtherMethods(routeMethods: ReadonlySet<string>): RequestHandler {
   const allow = [...methods, 'OPTIONS'].join(', ');
   return ({ method }, response, next) => {
     if (methods.includes(method)) {
-      next(); // the route called `next`, for example because the request is for another host: then 404
+      next(); // a route of this method exists, but did not answer, such as one with another `host`: then 404
       return;
     }
     response.setHeader('Allow', allow);

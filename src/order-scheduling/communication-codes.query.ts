@@ -74,7 +74,7 @@ export const Target = createParamDecorator((_data: unknown, context: ExecutionCo
  */
 @Injectable()
 export class CommunicationCodesQueryPipe implements PipeTransform<string, CommunicationCodesQuery> {
-  /** The valid queries, by target. A part of the target as the key would not save memory: V8 keeps the whole text. */
+  /** The valid queries, by target. The query alone as the key would not save memory: V8 keeps the whole target. */
   private readonly passed = new LRUCache<string, CommunicationCodesQuery>({
     maxSize: MAX_REMEMBERED_QUERIES_BYTES,
     sizeCalculation: (_query, target) => 2 * target.length + QUERY_ENTRY_BYTES,

@@ -75,12 +75,12 @@ export class Metrics implements OnModuleInit {
   });
   readonly connectionsRefused = this.counter({
     name: 'connections_refused_total',
-    help: 'Connections closed because of a limit: connections (of the process) or waiting-requests',
+    help: 'Connections closed because of a limit: connections of the process, or waiting-requests of the connection',
     labelNames: ['limit'],
   });
   readonly snapshotReloads = this.counter({
     name: 'snapshot_reloads_total',
-    help: 'Readings of codes or keys from a database that answers; the result is loaded or failed',
+    help: 'Readings of codes or keys, without those while the database is away; the result is loaded or failed',
     labelNames: ['topic', 'result'],
   });
   readonly momentsSwitched = this.counter({

@@ -176,7 +176,7 @@ function isStack(parameter: unknown): parameter is string {
   return typeof parameter === 'string' && /\n[ \t]+at .+:\d+:\d+/.test(parameter);
 }
 
-/** Returns errors as texts, because JSON has no members for them. */
+/** Returns errors as texts, because JSON.stringify would write an error as {}. */
 function toJsonValue(detail: unknown): unknown {
   return detail instanceof Error ? inspect(detail) : detail;
 }

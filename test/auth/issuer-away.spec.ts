@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   source = await Issuer.start(keys);
-  Verifier.turnClock();
+  Verifier.replaceClock();
   verifier = new Verifier([source]);
 });
 afterEach(async () => {

@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => other.close());
 beforeEach(async () => {
   issuer = await Issuer.start(firstKeys);
-  Verifier.turnClock();
+  Verifier.replaceClock();
   verifier = await new Verifier([issuer, other]).start();
 });
 afterEach(async () => {

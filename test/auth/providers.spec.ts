@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(() => issuer.close());
 beforeEach(() => {
-  Verifier.turnClock();
+  Verifier.replaceClock();
   // Only the issuer of the test is asked, at its http address, and never a real provider
   jest.spyOn(https, 'get').mockImplementation(() => {
     throw new Error('only the issuer of the test is asked');
@@ -90,7 +90,7 @@ it.each([
   expect(await judge(token, ENTRA_ID)).toBe(outcome);
 });
 
-it('a token of Entra ID for Microsoft Graph, which signs a hash of the nonce: signature', async () => {
+it('a token of Entra ID for Microsoft Graph is refused because of its signature, which covers a hash of its nonce', async () => {
   const nonce = 'nonce of the token';
   const signedNonce = createHash('sha256').update(nonce).digest('base64url');
   const signed = await issuer.token({ header: { nonce: signedNonce }, claims: { iss: ENTRA_ID.OAUTH_ISSUER } });

@@ -11,7 +11,7 @@ import type { Reply } from '../support/exchange.js';
 import { until } from '../support/until.js';
 
 liftLimitsOfIssuers();
-slowMonotonicClock();
+slowMonotonicClock(); // so that no unknown key id causes a fetch: PAUSE_MS never passes
 const world = localWorld();
 const stranger = await signingKey('RS256', 'stranger');
 /** An issuer that the service does not accept. Its key set contains the key of the stranger. */
@@ -29,7 +29,7 @@ interface Parts {
   by?: SigningKey;
 }
 
-/** Adds titles to the rows. A title contains no key, which differs from run to run, and no long text. */
+/** Adds titles to the rows. Titles leave out long texts, and keys, because keys differ from run to run. */
 function titled(rows: readonly Parts[]): { readonly what: string; readonly parts: Parts }[] {
   const show = (name: string, value: unknown): unknown => {
     if (name === 'by' || name === 'jwk') return 'of the stranger';
@@ -47,7 +47,7 @@ function contentOf({ header, claims, by = world.issuer.signer }: Parts): string 
   const encodedHeader = encodePart({ alg: 'RS256', kid: by.kid, typ: 'at+jwt', ...header });
   return `${encodedHeader}.${encodePart({ ...world.issuer.claims, ...claims })}`;
 }
-/** Returns a signed token. The signature has the algorithm of the header, if the key can sign so. */
+/** Returns a signed token. The signature has the algorithm of the header, if the key supports that algorithm. */
 function signed(parts: Parts = {}): string {
   const { privateKey, alg: algorithmOfKey } = parts.by ?? world.issuer.signer;
   const content = contentOf(parts);
@@ -142,7 +142,7 @@ describe('an access token is refused', () => {
   const header = (name: string, values: unknown[]): Parts[] => values.map((value) => ({ header: { [name]: value } }));
   const cutAudience = AUDIENCE.slice(0, -1);
 
-  const ofPrograms = (values: object[]): Parts[] =>
+  const withoutClientId = (values: object[]): Parts[] =>
     values.map((value) => ({ header: { typ: 'JWT' }, claims: { client_id: undefined, ...value } }));
   const ofStranger = (members: object): Parts[] =>
     [{ jku: address }, { x5u: address }, { jwk: stranger.jwk }, { x5c: ['MIIB'] }].map((where) => ({
@@ -178,8 +178,8 @@ describe('an access token is refused', () => {
     'another-kind': [
       { header: { typ: 'JWT' }, claims: { at_hash: 'x', nonce: 'n' } },
       { header: { typ: 'JWT' }, claims: { nonce: 'n', azp: 'x', client_id: undefined } },
-      ...ofPrograms([{}, { scope: ' ' }, { scope: [null] }, { scp: [] }, { client_id: '' }, { azp: null }]),
-      ...ofPrograms([{ roles: ['lookups.read'] }]),
+      ...withoutClientId([{}, { scope: ' ' }, { scope: [null] }, { scp: [] }, { client_id: '' }, { azp: null }]),
+      ...withoutClientId([{ roles: ['lookups.read'] }]),
       ...claims('c_hash', ['x']),
       ...claims('events', [{ 'http://schemas.openid.net/event/backchannel-logout': {} }]),
       ...claims('typ', ['ID', 'Refresh', 'Offline', 'Logout']),
@@ -294,7 +294,7 @@ describe('an access token is refused', () => {
     (authorization) => expectRefused(authorization, 'scheme', ''),
   );
 
-  it('and none of the refused tokens has caused a fetch of keys, or a request to an address in the token', () => {
+  it('and none of the refused tokens causes a request to an address in the token, or an early fetch of keys', () => {
     expect(elsewhere.hits.size).toBe(0);
     expect(world.issuer.jwksHits).toBe(1);
   });

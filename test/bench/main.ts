@@ -1,6 +1,6 @@
 // `npm run bench -- [--quick] [--beside FOLDER]` measures the CPU time of a request to the service and to its peers.
-// FOLDER is another checkout of the service, with its dist/ and node_modules/. It is measured in the same run as
-// "before".
+// FOLDER is another checkout of the service, with its dist/ and node_modules/. It is measured in the same run, and the
+// table calls it "before".
 //
 // All servers run on the Node.js that runs this. The speed of a shared machine changes from second to second. So each
 // round measures all servers anew, in another order, and only ratios within a round are compared. RESULTS.md and
@@ -24,7 +24,7 @@ const { quick, beside } = parseArgs({
 const rounds = quick ? 5 : 10;
 const seconds = quick ? 0.4 : 0.6;
 
-const world = await World.apart(0);
+const world = await World.withoutJest(0);
 const servers = new Servers(world);
 try {
   await servers.start();
@@ -33,7 +33,7 @@ try {
   const results = await measureAll(await scenariosOf(servers));
   const text = `${table(results)}
 
-![CPU time of a request, in that of the hello world](results.svg)
+![CPU time of a request, as a multiple of the hello world's](results.svg)
 
 ${rounds} rounds of ${seconds} s for each line.`;
   console.log(text);

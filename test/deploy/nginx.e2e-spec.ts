@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type ProblemSlug, problemTypes } from '../../src/problems/problem-types.js';
 import { CertificateAuthority, hasOpenSsl } from '../support/certificates.js';
 import { freePort, listen } from '../support/ports.js';
-import { type Front, hasNginx, startNginx, withCaller, withLongLimits } from '../support/gateways.js';
+import { type Front, hasNginx, startNginx, withUnlimitedCaller, withLongLimits } from '../support/gateways.js';
 import type { LocalService } from '../support/local-service.js';
 import { localWorld } from '../support/local-world.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
@@ -79,7 +79,7 @@ const IMPERSONATED_CLIENT = '127.0.0.6';
 describeWithNginx('deploy/nginx', () => {
   // Each test has a new nginx, because after a flood nginx refuses the strangers for a long time
   beforeEach(async () => {
-    nginx = await startNginx([hostOf(world.service)], (text) => withCaller(withSlowRate(text), CALLER));
+    nginx = await startNginx([hostOf(world.service)], (text) => withUnlimitedCaller(withSlowRate(text), CALLER));
   });
   afterEach(() => nginx?.stop());
 
@@ -170,7 +170,7 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
     await restarted.ready();
     neverReady = await world.start({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
     nginx = await startNginx([world.service, restarted, neverReady].map(hostOf), (text) =>
-      withCaller(withLongLimits(text), '127.0.0.1'),
+      withUnlimitedCaller(withLongLimits(text), '127.0.0.1'),
     );
   });
   afterAll(() => nginx?.stop());

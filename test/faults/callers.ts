@@ -8,7 +8,7 @@ import { StalledClients } from '../support/stalled-clients.js';
 import type { World } from '../support/world.js';
 
 const CONNECTIONS = 100;
-/** The number of connections that ask between two rounds of the other filters. */
+/** After this number of connections, the requests with other filters are sent. */
 const CONNECTIONS_OF_A_STEP = 10;
 const CODES = 20_000;
 const { communicationCodes } = PATHS;

@@ -6,9 +6,9 @@ import type { World } from '../support/world.js';
 import { quantiles } from './figures.js';
 
 /** Reports the answers of three replicas to eight readers, while a writer flips every code. */
-export async function flip(world: World, wanted = 1_000_000): Promise<string> {
+export async function flip(world: World, leastReplies = 1_000_000): Promise<string> {
   const { database, replicas, credentials } = world;
-  const found = await flipCodes(database, replicas, credentials, { wanted });
+  const found = await flipCodes(database, replicas, credentials, { wanted: leastReplies });
   const { flips, faults, seen, replies } = found;
   return [
     `${replies} replies of ${replicas.length} replicas during ${flips} flips of every code: ` +
@@ -19,8 +19,8 @@ export async function flip(world: World, wanted = 1_000_000): Promise<string> {
 }
 
 /**
- * Reports how far apart three replicas switch codes if their clocks differ by minutes, with the database and during its
- * outage.
+ * Reports the time between the first and the last of three replicas that switch codes, with the database and during its
+ * outage. The clocks of the replicas differ by minutes.
  */
 export async function moment(world: World, count = 50): Promise<string> {
   for (const ahead of [-90_000, 0, 90_000]) world.replicas.push(await world.replica(skewedClock(ahead)));

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { failuresIn } from './figures.js';
-import { type Front, startBalancer, startNginx, withCaller } from '../support/gateways.js';
+import { type Front, startBalancer, startNginx, withUnlimitedCaller } from '../support/gateways.js';
 import { freePort } from '../support/ports.js';
 import type { RunningService } from '../support/running-service.js';
 import { Traffic, WITHIN_A_SECOND } from '../support/traffic.js';
@@ -63,11 +63,11 @@ async function restartUnderTraffic(world: World, course: Course): Promise<string
 
 function startFront(balancer: Course['balancer'], ports: Record<'PORT' | 'MANAGEMENT_PORT', string>): Promise<Front> {
   const replicas = HOSTS.map((host) => `${host}:${ports.PORT}`);
-  if (balancer === 'nginx') return startNginx(replicas, (text) => withCaller(text, '127.0.0.1'));
+  if (balancer === 'nginx') return startNginx(replicas, (text) => withUnlimitedCaller(text, '127.0.0.1'));
   return startBalancer(balancer, ports, withThirdReplica);
 }
 
-/** Adds a third replica to the configuration of the page, in the form of HAProxy or of Caddy. */
+/** Adds a third replica to the configuration in docs/balancers.md, in the form of HAProxy or of Caddy. */
 const withThirdReplica = (configuration: string): string =>
   configuration
     .replace('server b 10.0.0.2:3000', '$&\n  server c 10.0.0.3:3000')

@@ -32,7 +32,7 @@ export async function issuers(world: World, seconds = 20): Promise<string> {
     return response.status;
   };
 
-  const under = async (name: string, work: () => Promise<string>): Promise<void> => {
+  const underTraffic = async (name: string, work: () => Promise<string>): Promise<void> => {
     const traffic = new Traffic(() => service.url, credentials, OPTIONS);
     const found = await work().catch(async (error: unknown) => {
       await traffic.stop(); // otherwise the requests go on while the world is closed
@@ -59,13 +59,13 @@ export async function issuers(world: World, seconds = 20): Promise<string> {
     return `a token of the new key got 200 after ${tookMs} ms${before}; `;
   };
 
-  /** Does the work while a stranger sends tokens with unknown key ids, or without one, with a valid API key. */
-  const beside = async (key: SigningKey, work: () => Promise<string>): Promise<string> => {
+  /** Does the work while somebody with a valid API key sends forged tokens: with an unknown key id, or without a key id. */
+  const besideForgedTokens = async (key: SigningKey, work: () => Promise<string>): Promise<string> => {
     const sent: Promise<number | string>[] = [];
     const timer = setInterval(() => {
       const kid = sent.length % 3 === 0 ? undefined : `forged-${sent.length}`;
       const token = issuer.token({ key, header: { kid } });
-      // A rejection that nobody handles yet would end the process, and leave its PostgreSQL
+      // A rejection that nobody handles yet would end the process, and its PostgreSQL would go on running
       sent.push(token.then(statusOf).catch(toMessage));
     }, FLOOD_INTERVAL_MS);
     await pause(seconds * 500);
@@ -82,18 +82,18 @@ export async function issuers(world: World, seconds = 20): Promise<string> {
 
   for (const fault of FAULTS) {
     issuer.fault = fault;
-    await under(`issuer ${fault} for ${seconds} s`, () => pause(seconds * 1000, ''));
+    await underTraffic(`issuer ${fault} for ${seconds} s`, () => pause(seconds * 1000, ''));
   }
   issuer.fault = 'none';
   await until(async () => (await statusOf(await issuer.token())) === 200);
   await pause(REST_MS);
-  await under('rotation without a warning', () => rotate('unannounced'));
+  await underTraffic('rotation without a warning', () => rotate('unannounced'));
   await pause(REST_MS);
-  const fetchedAtMs = issuer.keySetHitsMs.length;
-  await under('rotation beside 200 forged tokens a second with a valid key', () =>
-    beside(stranger, () => rotate('beside-a-flood')),
+  const fetchesBefore = issuer.keySetHitsMs.length;
+  await underTraffic('rotation beside 200 forged tokens a second with a valid key', () =>
+    besideForgedTokens(stranger, () => rotate('beside-a-flood')),
   );
-  const times = issuer.keySetHitsMs.slice(fetchedAtMs);
+  const times = issuer.keySetHitsMs.slice(fetchesBefore);
   const pauses = times.slice(1).map((timeMs, index) => timeMs - (times[index] ?? 0));
   const least = (Math.min(...pauses) / 1000).toFixed(1);
   lines.push(`fetches of the key set meanwhile: ${times.length}, ${least} s apart at least`);

@@ -49,7 +49,7 @@ if (!chosen || !isAmount) {
   console.error(names.join('\n'));
   process.exit(1);
 }
-const world = await World.apart(chosen.replicas);
+const world = await World.withoutJest(chosen.replicas);
 try {
   const found = await chosen.run(world, amount, part);
   console.log(found);

@@ -7,7 +7,7 @@ import { WITHIN_A_SECOND } from '../support/traffic.js';
 const OPTIONS = { ...WITHIN_A_SECOND, perSecond: 500 };
 
 /**
- * Stops, kills, restarts and pauses the real server under 500 requests a second. Returns the failures, and how soon
+ * Stops, kills, restarts and pauses PostgreSQL while the service gets 500 requests a second. Returns the failures, and how soon
  * changes were served again.
  * @param only a part of a name: only faults with this part are tried
  */

@@ -15,7 +15,7 @@ import type { Attack } from './attacker.js';
 const DESCRIPTORS = 6_000;
 const FORGED_PER_SECOND = 3_000;
 const PAGE = requestTo('/docs/swagger-ui-bundle.js', {});
-const NEVER = requestTo(PATHS.orderUpdate, { 'Transfer-Encoding': 'chunked' });
+const REQUEST_WITHOUT_END = requestTo(PATHS.orderUpdate, { 'Transfer-Encoding': 'chunked' });
 
 /**
  * Runs attacks of strangers, each for this many seconds. Reports their effect on a caller that was connected before, on
@@ -101,7 +101,7 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
     }),
     '5,000 connections with a chunked request that never comes': sent({
       count: 5_000,
-      bytes: NEVER,
+      bytes: REQUEST_WITHOUT_END,
       isReading: true,
     }),
     'more silent connections than descriptors': sent({ count: 7_000, bytes: '', isReading: true }),

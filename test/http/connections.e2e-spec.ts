@@ -14,7 +14,7 @@ import { Reader, requestTo } from '../support/reader.js';
 /** A request for the largest open page. If the client does not read it, its connection is soon full. */
 const PAGE = requestTo('/docs/swagger-ui-bundle.js', {});
 /** A request whose header does not end. */
-const NEVER = `GET ${PATHS.orderUpdate} HTTP/1.1\r\nHost: x\r\n`;
+const REQUEST_WITHOUT_END = `GET ${PATHS.orderUpdate} HTTP/1.1\r\nHost: x\r\n`;
 const REFUSED = 'order_lookup_connections_refused_total{limit="waiting-requests"}';
 
 const world = localWorld();
@@ -161,7 +161,7 @@ describe('connections that never finish a request', () => {
   /** A request that takes five minutes with one byte in three seconds. */
   const slowly = Array.from(`GET ${PATHS.orderUpdate}?${'x'.repeat(100)}`);
   const cases: { what: string; pieces: string | string[]; pauseMs?: number }[] = [
-    { what: 'whose header never ends', pieces: NEVER },
+    { what: 'whose header never ends', pieces: REQUEST_WITHOUT_END },
     { what: 'that sends one byte every three seconds', pieces: slowly, pauseMs: 3_000 },
   ];
   /** Node.js closes these connections after its time limit, while the other tests run. */

@@ -276,7 +276,7 @@ describe('a credential header', () => {
   ])('must come once, so the service refuses $name', async ({ lines, field }) => {
     const { responses } = await send(request(`GET ${PATH}`, lines()), 1);
     const { issues } = expectProblemOf(responses[0], 'malformed-request');
-    const description = `${field} was sent more than once, or contains a comma: send it once, without one.`;
+    const description = `${field} was sent more than once, or contains a comma: send it once, without a comma.`;
     expect(issues).toEqual([{ description, field, location: 'header' }]);
   });
 });

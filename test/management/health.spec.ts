@@ -18,7 +18,7 @@ beforeAll(async () => {
   other = await Issuer.start();
 });
 afterAll(() => Promise.all([source.close(), other.close()]));
-beforeEach(() => Verifier.turnClock());
+beforeEach(() => Verifier.replaceClock());
 afterEach(() => {
   source.fault = 'none';
   other.fault = 'none';

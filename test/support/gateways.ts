@@ -96,7 +96,7 @@ export async function startNginx(
 }
 
 /** Adds an address to the known callers, whom nginx does not limit. */
-export const withCaller = (configuration: string, address: string): string =>
+export const withUnlimitedCaller = (configuration: string, address: string): string =>
   configuration.replace('# 203.0.113.0/24 1;', `${address} 1;`);
 
 /** Starts a program that listens on the port, and waits until it or a replica answers. */

@@ -43,10 +43,10 @@ export class Verifier {
   }
 
   /**
-   * Replaces the clock. Call it before you make the first verifier, or its timers are real. Undo it after each test
-   * with
+   * Replaces the clock. Call it before you make the first verifier, or its timers are real. After each test, call
+   * `jest.useRealTimers` and `jest.restoreAllMocks`.
    */
-  static turnClock(): void {
+  static replaceClock(): void {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
     // The test's clock also measures the limit of a fetch, so that no fetch ends because the machine is slow
     jest.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {

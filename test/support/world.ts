@@ -61,7 +61,7 @@ export class World<Service extends ReachableService = RunningService> {
   }
 
   /** Makes a world of processes with a PostgreSQL of their own, for the long runs, which run without Jest. */
-  static apart(replicas: number): Promise<World> {
+  static withoutJest(replicas: number): Promise<World> {
     return new World({ launch: startProcess, replicas, hasOwnPostgres: true }).open();
   }
 

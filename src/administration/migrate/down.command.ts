@@ -12,7 +12,7 @@ import { undo } from './run-migrations.js';
 const COUNT = /^[1-9]\d{0,3}$/;
 
 const CLOCK_SET_BACK =
-  "The server's clock was set back between two migrations, so node-pg-migrate would not undo the last migrations. " +
+  "The server's clock was set back between two migrations, so node-pg-migrate would undo others than the last. " +
   'Nothing was undone. To correct the times, run as the owner: update pgmigrations as one ' +
   'set run_on = (select max(run_on) from pgmigrations where id <= one.id);';
 

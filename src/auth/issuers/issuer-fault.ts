@@ -121,7 +121,7 @@ const EXPLANATIONS: readonly Explanation[] = [
   },
 ];
 
-/** Describes an error of node:http. Put nothing into the text that changes, or RepeatedFailure logs each attempt. */
+/** Describes an error of node:http. If the text differed at each attempt, RepeatedFailure would log each attempt. */
 export function explainFetchError(address: string, error: unknown): IssuerFault {
   const message = error instanceof Error ? error.message : String(error);
   const code = findCode(error, message);

@@ -13,7 +13,7 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
   constructor(configuration: Configuration, logger: ServiceLogger, metrics: Metrics) {
     const { OAUTH_ISSUER, OAUTH_JWKS_URI, OAUTH_ALLOW_HTTP } = configuration;
     this.all = OAUTH_ISSUER.map((name, index) => {
-      const keySetAddress = OAUTH_JWKS_URI[index] || undefined; // an empty entry: the metadata name the address
+      const keySetAddress = OAUTH_JWKS_URI[index] || undefined; // if the entry is empty, the address is in the metadata
       return new Issuer({ name, keySetAddress, OAUTH_ALLOW_HTTP }, logger);
     });
     this.addGauges(metrics);

@@ -16,7 +16,7 @@ import {
  * 10 s each, and a pause of 1 s. If you raise this, a withdrawn key is used longer than the promised minute.
  */
 export const REFRESH_INTERVAL_MS = 35_000;
-/** The least time between the starts of two fetches for unknown key ids. A failed fetch is repeated after it, too. */
+/** The least time between the starts of two fetches for unknown key ids, and after a failed fetch. */
 export const PAUSE_MS = 5_000;
 /** The least time from the end of a fetch to the start of the next one by the timer. */
 const LEAST_PAUSE_MS = 1_000;
