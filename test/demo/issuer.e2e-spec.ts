@@ -97,6 +97,17 @@ it('signs a person in, and gives the page an access token for our audience', asy
   expect(await readToken(answer)).toMatchObject({ sub: 'demo-user', client_id: 'order-lookup-docs' });
 });
 
+it('refuses a sign-in without a code challenge (PKCE)', async () => {
+  const query = new URLSearchParams({
+    client_id: 'order-lookup-docs',
+    redirect_uri: PAGE,
+    response_type: 'code',
+    scope: 'openid',
+  });
+  const { searchParams } = await followRedirects(`${url}/auth?${query.toString()}`, PAGE);
+  expect(searchParams.get('error_description')).toContain('PKCE');
+});
+
 it('says in a page that a sign-in is over', async () => {
   const response = await fetch(`${url}/interaction/unknown`);
   expect([response.status, await response.text()]).toEqual([400, 'This sign-in is over. Sign in again.']);
