@@ -34,7 +34,13 @@ else if (mustInstall || !isBuilt()) await build();
 if (program !== undefined && !isTest) {
   setVariables();
   process.argv.splice(1, 1); // the program sees its arguments as if it had been started directly
-  await import(pathToFileURL(resolve(program)).href);
+  await import(pathToFileURL(resolve(program)).href).catch(endIfDamaged);
+}
+
+/** Ends with a sentence if a package lacks a file, as after a disk error. Other errors are those of the program. */
+function endIfDamaged(error) {
+  if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
+  end(`A package of node_modules is damaged: ${error.message}. Install the packages again: npm ci`);
 }
 
 function assertSupportedVersion() {

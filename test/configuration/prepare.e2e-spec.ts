@@ -151,6 +151,12 @@ it.each([
   expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(new RegExp(`^${sentence} .*\n$`)) });
 });
 
+it('if a package lacks a file, a command says in one sentence that the packages have to be installed again', async () => {
+  write('program.mjs', "import 'everywhere';");
+  const stderr = expect.stringMatching(/^A package of node_modules is damaged: Cannot find .*everywhere.*: npm ci\n$/);
+  expect(await prepare().ended).toEqual({ status: 1, stdout: '', stderr });
+});
+
 it('if another package manager runs the scripts, npm installs', async () => {
   remove('node_modules/.package-lock.json');
   expect(await prepare(undefined, { npm_execpath: '/usr/bin/pnpm.cjs' }).ended).toEqual(REFUSED);
