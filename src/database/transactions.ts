@@ -93,8 +93,8 @@ const CHANGE = { ...WRITING, statementMs: 0, lockMs: 30_000, settings: ABANDONED
 
 const KINDS = {
   /**
-   * The service asks whether codes or keys have changed, or reads them. lockMs is lower than statementMs, so that PostgreSQL's message
-   * names the lock. If you raise statementMs, raise SERVICE.answerMs, too.
+   * The service asks whether codes or keys have changed, or reads them. lockMs is lower than statementMs, so that
+   * PostgreSQL's message names the lock. If you raise statementMs, raise SERVICE.answerMs, too.
    */
   poll: { ...READING, statementMs: 2_000, lockMs: 1_000, settings: INDEX_SETTINGS },
   /**

@@ -41,7 +41,7 @@ const NO_LOOPBACK = new Set<string | undefined>(['ENETUNREACH', 'EADDRNOTAVAIL']
 const ANSWER_MS = 5_000;
 /** The limit of a start. A server that was killed repairs its data before it accepts sessions. */
 const START_LIMIT_MS = 60_000;
-/** The age from which postmaster.pid is stale if nobody answers. A server listens soon after it has written the file. */
+/** The age from which postmaster.pid is stale if nobody answers. A server listens soon after it has written it. */
 const STALE_LOCK_FILE_MS = 10_000;
 const ATTEMPTS = 3;
 
@@ -115,7 +115,7 @@ export class DemoDatabase {
     }
     // At the first start no key of the demo exists. The number of codes says nothing: migrations may add codes
     const { rowCount } = await this.session.query("select from api_key where client = 'demo' limit 1");
-    if (rowCount === 0) await this.session.query(SAMPLES); // no migration adds the samples, so the command `drift` lists them
+    if (rowCount === 0) await this.session.query(SAMPLES); // no migration adds the samples, so `drift` lists them
     await this.session.query(
       `insert into api_key as present (client, key_hash) values ('demo', decode($1, 'hex'))
        on conflict (key_hash) do update set revoked_at = null, expires_at = null

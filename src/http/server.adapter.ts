@@ -79,7 +79,7 @@ export class ServerAdapter extends ExpressAdapter {
 
 function createExpress({ TRUSTED_PROXY_HOPS }: Configuration): Express {
   const app = express();
-  // Set before Nest gets the app: Express reads the two settings of the router once, in the constructor of Nest's adapter
+  // Set before Nest gets the app: Express reads the two settings of the router once, when Nest's adapter is made
   app.enable('case sensitive routing').enable('strict routing');
   app.disable('x-powered-by').set('trust proxy', TRUSTED_PROXY_HOPS);
   return app;

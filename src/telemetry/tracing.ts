@@ -20,7 +20,7 @@ import type { ServiceLogger } from './service-logger.js';
 const SERVICE_NAME = 'order-lookup-services';
 /** The longest time for which the end of the process waits for a collector that stalls. */
 const STOP_TIMEOUT_MS = 2_000;
-/** The methods that may appear in a span. All others are `_OTHER` (semantic conventions), so that callers cannot invent names. */
+/** The methods that may appear in a span. Others are `_OTHER` (semantic conventions): callers cannot invent names. */
 const KNOWN_METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE']);
 
 interface SpanEnd {
@@ -150,7 +150,7 @@ function logDiagnostics(logger: ServiceLogger): void {
     debug: ignore,
     verbose: ignore,
   });
-  // The batch processor reports failed exports here. Nobody reports a success, so the number `failures` in the log grows
+  // The batch processor reports failed exports here. Nobody reports a success, so `failures` in the log only grows
   const failure = new RepeatedFailure(logger, 'sending traces');
   setGlobalErrorHandler((error) => failure.noteFailure(error, { name: 'none' }));
 }

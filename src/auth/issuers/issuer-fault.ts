@@ -134,7 +134,7 @@ export function explainFetchError(address: string, error: unknown): IssuerFault 
   return new IssuerFault(`${address}: ${[message, code].filter(Boolean).join(', ')}`, BROKEN_REMEDY, NO_ANSWER);
 }
 
-/** Returns the code. For a TLS handshake that fails, Node.js often gives EPROTO, and OpenSSL's reason in the message. */
+/** Returns the code. If a TLS handshake fails, Node.js often gives EPROTO, and OpenSSL's reason in the message. */
 function findCode(error: unknown, message: string): string {
   const { code = '' } = Object(error) as NodeJS.ErrnoException;
   const reason = code === 'EPROTO' ? /:SSL routines:[^:]*:([^:]+):/.exec(message)?.[1] : undefined;
