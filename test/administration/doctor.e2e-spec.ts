@@ -265,6 +265,12 @@ describe('the doctor finds a fault of the database:', () => {
     expect(stdout).toMatch(/ Correct migrations, role, content\.\n$/);
   });
 
+  it('a single pending migration', async () => {
+    const behind = await databaseToSpoil();
+    await behind.query('delete from pgmigrations where id = (select max(id) from pgmigrations)');
+    expect(await examine(behind)).toMatch(/^fault {4}migrations {5}pending: \d{14}_\w+\n +→ As the owner: .*migrate/m);
+  });
+
   it('and calls none of the functions that others have put into public', async () => {
     const other = await databaseToSpoil();
     await other.query('drop trigger record_update on api_key'); // so that statements are printed, too

@@ -12,9 +12,11 @@ import { DatabaseError } from 'pg';
 import { findRemedy } from '../../database/database-errors.js';
 import { toMessage } from '../../telemetry/error-message.js';
 
+/** The NAME in `npm run NAME` and `dist/NAME.js`. */
+type ProgramName = 'migrate' | 'keys' | 'codes' | 'doctor';
+
 interface ProgramOptions {
-  /** The NAME in `npm run NAME` and `dist/NAME.js`. */
-  readonly name: string;
+  readonly name: ProgramName;
   /** Empty if the program is a single command. */
   readonly commands: readonly Command[];
   /** Printed below the help. */
@@ -56,7 +58,7 @@ export function printJson(value: unknown): void {
 }
 
 /** Returns a command line to type. It begins with npm if npm started this program, otherwise with node (the image). */
-export function commandLine(program: string, words = ''): string {
+export function commandLine(program: ProgramName, words = ''): string {
   if (!isThroughNpm()) return `node dist/${program}.js ${words}`.trimEnd();
   return words === '' ? `npm run ${program}` : `npm run ${program} -- ${words}`;
 }
