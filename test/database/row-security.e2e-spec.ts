@@ -43,7 +43,8 @@ it('the service names the table with row level security, and serves after the st
 
     const doctor = await runLine('doctor', environment);
     expect(doctor.stdout).toMatch(/^fault {4}content .*row-level security policy for table "area_property"$/m);
-    const [, statement = ''] = /For row level security, as the owner: (alter .*TABLE .*;)$/m.exec(doctor.stdout) ?? [];
+    const [, statement = ''] = /is on, run as the owner: (alter .*TABLE .*;)$/m.exec(doctor.stdout) ?? [];
+    expect(statement).not.toBe('');
     for (const table of TABLES) await queryAt(OWNER, statement.replace('TABLE', table));
     await service.ready();
     const mended = await runLine('doctor', environment);
