@@ -36,7 +36,7 @@ export class AppModule {
         DocumentationModule.forRoot(configuration),
         ManagementModule,
         RouterModule.register([{ path: BASE_PATH, children: BELOW_BASE_PATH }]),
-        ...(BASE_PATH === '' ? [] : [EntranceModule]), // the entrance is also at `/`
+        ...(BASE_PATH === '' ? [] : [EntranceModule]), // balancers ask `/`, too
       ],
     };
   }

@@ -29,7 +29,7 @@ export type RefusalReason =
   | 'issuer'
   | 'audience'
   | 'client'
-  | 'another-kind'
+  | 'another-kind' // no access token, such as an ID token
   | 'no-expiry'
   | 'not-before'
   | 'claims'

@@ -12,7 +12,7 @@ import {
 } from 'class-validator';
 import { isIssuerAddress, isKeyAddress } from './key-address.js';
 
-/** The end of the message about a variable whose value is still in quotes after a shell or a file of variables. */
+/** The end of the message about a value that still has quotes after a shell or a file of variables was read. */
 export const QUOTED = 'is in two pairs of quotes, or in a file that keeps quotes: remove the quotes of the value';
 export const isQuoted = (text: string): boolean => /^(["']).*\1$/s.test(text);
 

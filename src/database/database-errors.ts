@@ -10,7 +10,7 @@ interface Meaning {
   readonly setting?: string;
   /** The remedy if no work could begin. UnusableDatabase prints it. */
   readonly connecting?: string;
-  /** The remedy for a statement of a command itself. The command prints it (findRemedy). */
+  /** The remedy if a statement of a command fails that is not of a migration (findRemedy). */
   readonly working?: string;
   /** The remedy for any statement, also of a migration, if the state of the server is to blame (findServerRemedy). */
   readonly state?: string;
@@ -51,7 +51,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   '57P03': { mayBecomeReachable: true },
   // feature_not_supported: while a transaction begins, PostgreSQL says this only on a hot standby
   '0A000': { connecting: STANDBY },
-  // read_only_sql_transaction: our transactions name their access, so no setting is to blame, but a hot standby
+  // read_only_sql_transaction: our transactions say `read write`, so only a hot standby can be the reason
   '25006': { state: STANDBY },
   // invalid_password
   '28P01': { connecting: 'Correct role and password in the connection string, or set the password.' },
@@ -73,7 +73,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
     connecting: 'Allow the role to connect: grant connect on database NAME to ROLE;',
     working: 'Name a role that may do this in the connection string, such as order_lookup_owner.',
   },
-  // check_violation: of the commands only `keys` writes a text, the client. For migrations see MigrationFault
+  // check_violation: `keys` is the only command that writes a text of its user, the client. See also MigrationFault
   '23514': { working: 'Shorten the text, or remove spaces around it and characters that nobody sees.' },
   // undefined_table
   '42P01': { working: 'Apply the migrations first: npm run migrate -- up, or in the image node dist/migrate.js up' },

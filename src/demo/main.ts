@@ -1,5 +1,5 @@
-// The program of `npm start`. Without configuration it runs the demo, with a database and an issuer of its own. If a
-// variable of the service is set, it runs the service as in production. The service then reports missing variables.
+// The program of `npm start`. It runs the demo, with a database and an issuer of its own. If DATABASE_URL, an OAUTH_
+// variable or NODE_ENV=production is set, it runs the service as in production, which reports missing variables.
 import 'reflect-metadata';
 import { INTERRUPTED, SAME_SIGNAL_MS } from '../bootstrap/process-end.js';
 import { describeStartFailure } from '../configuration/start-error.js';

@@ -67,7 +67,7 @@ export class FollowingService implements OnApplicationBootstrap, OnApplicationSh
     this.running = this.topics.map((topic) => topic.run(this.stopping.signal));
   }
 
-  /** Ends the polls. Nest calls this after it has closed the port, so a replica that drains still serves changes. */
+  /** Ends the polls. Nest calls this after the last connection has ended, so a replica that drains serves changes. */
   async onApplicationShutdown(): Promise<void> {
     this.stopping.abort();
     await Promise.all(this.running);

@@ -63,7 +63,7 @@ export class Answer {
  */
 export function isNamedBy(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch.trim() === '*') return true;
-  // A tag of somebody else may contain a comma, and is cut there. No piece has both quotes, so no piece equals our tag
+  // A tag of another server may contain a comma, at which it is cut. Its pieces lack a quote, so none equals our tag
   const tags = ifNoneMatch.split(',').map((tag) => tag.trim());
   return tags.includes(etag) || tags.includes(`W/${etag}`);
 }

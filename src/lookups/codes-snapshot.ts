@@ -7,7 +7,7 @@ import { AREAS, type Area, type CodeRows, isInForce } from './code-rows.js';
 const MAX_SMALL_ANSWERS_BYTES = 20 * 1024 ** 2;
 /** The bytes that an answer to a filter takes beside its body and its key. */
 const ANSWER_ENTRY_BYTES = 1024;
-/** The size from which an answer is large, and never dropped. Node.js copies a smaller body for each connection. */
+/** From this size on, an answer is never dropped. Node.js copies a smaller body for each connection anyway. */
 const LARGE_ANSWER_BYTES = 16 * 1024;
 
 const RECORDS_PER_PIECE = 1_000;
@@ -82,8 +82,8 @@ function findEffectiveTimes({ values, records }: CodeRows): number[] {
 }
 
 /**
- * The answers of all operations at a time, and until the next effective time. The answers that most callers ask for are
- * made with the snapshot. An answer to a filter is made when somebody asks for it first.
+ * The answers of all operations for one moment. They stay valid until a code begins or ends. The answers that most
+ * callers ask for are made with the snapshot. An answer to a filter is made when somebody asks for it first.
  */
 export class CodesSnapshot {
   /** The answers are valid from this time, in milliseconds since the epoch. -Infinity if no code began or ended yet. */
@@ -98,7 +98,8 @@ export class CodesSnapshot {
   });
   /**
    * Large answers are never dropped. If one were dropped and made again, slow readers would keep both copies in memory.
-   * Together large answers are at most twice as large as the whole list: each record matches one type and one code.
+   * Together large answers are at most twice as large as the whole list: each record matches one type and one code, and
+   * an answer to both has one record.
    */
   private readonly largeAnswers = new Map<string, Answer>();
 
@@ -143,7 +144,7 @@ export class CodesSnapshot {
         const names = (valuesByList.get(codeList) ?? []).map(({ value }) => value);
         return `${JSON.stringify(property)}:${JSON.stringify(names)}`;
       });
-    // An object would move names that look like numbers to the front
+    // Made by hand: an object would move properties whose names look like numbers to the front
     return new Answer(Buffer.from(`{${members.join(',')}}`));
   }
 

@@ -3,8 +3,8 @@
 // | status | the command                                                   | prints on                         |
 // | ------ | ------------------------------------------------------------- | --------------------------------- |
 // | 0      | is done, and its caller can go on                             | standard output                   |
-// | 1      | threw an error, or has an outcome that is a failure           | standard error or standard output |
-// | 2      | is done, and found danger or a fault: its caller should stop  | standard output                   |
+// | 1      | could not do its work, or found that files are missing        | standard error or standard output |
+// | 2      | is done, and found something for which its caller should stop | standard output                   |
 //
 // Pipelines decide by the status. So the meaning of a command's status never changes.
 import { Command, CommanderError } from 'commander';
@@ -95,7 +95,7 @@ function outliveReader(): void {
   });
 }
 
-/** Returns whether npm started this program. No other variable of npm is read: npm's settings are not our options. */
+/** Returns whether npm started this program. A setting of npm must not become an option of a command. */
 function isThroughNpm(): boolean {
   return process.env['npm_lifecycle_event'] !== undefined;
 }

@@ -54,7 +54,7 @@ function arrangeLists(staying: readonly Row[], wanted: readonly Row[]): Row[] {
 
 /**
  * Returns the values of one list in the order of a file, with positions. A value that the file lacks stays after the
- * value that precedes it now. So a file that names only a new value appends this value.
+ * value that precedes it now. If a file names new values only, they come last.
  * @param former the values that stay, in their present order
  * @param wanted the values of the file, in the order of its lines
  */
@@ -120,7 +120,7 @@ function formatTuples(rows: readonly Row[], columns: readonly string[]): string 
   return lines.join(',\n');
 }
 
-/** Returns a constant of SQL. It is `null` for an empty text, and for a column that the file lacks. */
+/** Returns a constant of SQL: `null` for an empty text, and in a new row also for a column that the file lacks. */
 function formatConstant(text: string | undefined): string {
   return text ? escapeLiteral(text) : 'null';
 }

@@ -156,7 +156,7 @@ export async function checkContent(session: Session, manager: EntityManager): Pr
 }
 
 /**
- * The triggers that the service needs, and that are missing or not `enable always`. Any other trigger does not fire
+ * The triggers that the service needs, and that are missing or not `enable always`. A trigger without it does not fire
  * while a tool loads data with session_replication_role = replica.
  */
 const TRIGGERS = `
@@ -192,7 +192,7 @@ interface FaultyTrigger {
   readonly state: string | null;
 }
 
-/** Checks the triggers. For each change they write a new revision, so that every replica reads it, and the history. */
+/** Checks the triggers. For each change they write the history, and a new revision, at which replicas read. */
 export async function checkTriggers(session: Session): Promise<CheckResult> {
   const { rows } = await session.query<FaultyTrigger>(TRIGGERS);
   if (rows.length === 0) return ok('all triggers that follow changes exist and are enabled');

@@ -33,7 +33,7 @@ interface Check {
   readonly needs: readonly string[];
   /**
    * `all`: with this fault no call is answered. `some`: calls with good tokens may be refused. `cause`: it may cause
-   * such faults. `credential`: calls with this credential are refused.
+   * faults of `all` or `some`. `credential`: calls with this credential are refused.
    */
   readonly impact?: 'all' | 'some' | 'cause' | 'credential';
   /** The remedy for an error that the check throws. */

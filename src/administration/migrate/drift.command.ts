@@ -39,7 +39,7 @@ export const drift = new Command('drift')
   .option('--since <DATE>', 'changes since this date; without it, those of 90 days', parseTimeOrDate)
   .action(({ since }: { since?: string }) => withReading((session) => showDrift(session, since)));
 
-/** Lists changes of keys separately. They are no drift: a key command leaves no proof, but a migration does. */
+/** Lists changes of keys separately: nothing proves that a key command made a change, so none can be called drift. */
 async function showDrift(session: Session, sinceTime: string | undefined): Promise<void> {
   const ofCodes = await listChanges(session, 'codes', sinceTime);
   const ofKeys = await listChanges(session, 'keys', sinceTime);

@@ -22,7 +22,8 @@ const EMPTY = `${UP}\n\n\n${DOWN}\n\n`;
 /**
  * A line that was probably meant as a marker: a word like up or down (pu, dwon), and a word that begins with migr. For
  * PostgreSQL it is a comment, so the down migration would run together with the up migration. Other characters may
- * come first, except ' and (, with which values begin. If you widen it, `up` may refuse a released migration: try all.
+ * come first, except ' and (, with which values begin. If you widen this pattern,
+ * `migrate up` may refuse a released migration: try all files of migrations/.
  */
 const LIKE_A_MARKER = /^[^\w'(]*(?:u?pu?|d[own]{1,4})[\s_-]*migr/i;
 /** A line that git writes if two branches changed the same lines. */

@@ -6,7 +6,10 @@ import { commandLine } from '../cli/program.js';
 /** The role of docs/operators.md. A database of a provider may have a single role of another name instead. */
 const DOCUMENTED_OWNER = 'order_lookup_owner';
 
-/** The owner is that of pgmigrations; before the first migration, the documented role, or else the present role. */
+/**
+ * The owner of the tables is the role that owns pgmigrations. Before the first migration it is the documented role if
+ * that role exists, otherwise the present role.
+ */
 const STANDING = `
   select
     current_user::text as role,
@@ -15,7 +18,7 @@ const STANDING = `
     pgmigrations is null as "isFirst",
     case
       when owner.id = me.oid then true
-      -- A superuser may set every role. But to create the tables, it must be a member of this role.
+      -- A superuser may set every role, and may be connected by mistake: at first it must be a member, too
       when pgmigrations is null and me.rolsuper then
         exists (select from pg_auth_members where roleid = owner.id and member = me.oid)
       else pg_has_role(owner.id, $1)
@@ -59,7 +62,7 @@ export async function assertOwner(session: Session): Promise<void> {
   if (!maySetRole) {
     const relation = isFirst ? 'must belong' : 'belong';
     const grant = `grant ${owner} to ${role}${knowsSetOption ? ' with set true' : ''};`;
-    // No grant is proposed if the owner is a superuser, or if the grant would be circular, as for order_lookup_service
+    // No grant is proposed if the owner is a superuser, or a member of the present role: PostgreSQL refuses a circle
     const connect = `Connect as ${owner}${ownerIsMember ? '.' : `, or run as an administrator: ${grant}`}`;
     const remedy =
       role === DOCUMENTED_OWNER ? `To give them to ${role}: ${commandLine('doctor')} prints the statements.` : connect;

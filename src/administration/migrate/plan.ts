@@ -35,8 +35,8 @@ const NOTHING = { migrations: [], changes: [], refusals: [], marks: [], canBreak
 const REVISION = `select stamp::text from public.revision where topic = 'codes'`;
 
 /**
- * A row for each key in force now (days is 0), and one for each key in force after NOTICE_DAYS. The identity is another
- * one if the key, its hash or `days` differs.
+ * Two rows for each key: in force now (days is 0), and in force after NOTICE_DAYS. So a shortened life shows as a row
+ * that is lost. The identity is that of a row: key, hash and days.
  */
 const KEYS_IN_FORCE = `
   select pg_catalog.concat_ws(' ', id, encode(key_hash, 'hex'), days) as identity, client
@@ -142,11 +142,11 @@ async function attempt<T>(session: Session, read: () => Promise<T>): Promise<Att
     if (hasGivenUp(error)) throw error;
     return { fault: toMessage(error) };
   } finally {
-    await session.query('rollback to savepoint attempt'); // throws if the connection is lost: no fault of the content
+    await session.query('rollback to savepoint attempt'); // if the connection is lost, this throws, and the content gets no fault
   }
 }
 
-/** Codes that cannot be read are not compared: running replicas go on serving what they have. */
+/** Codes that cannot be read do not appear as lost, because running replicas go on serving the former codes. */
 function compare(
   migrations: readonly string[],
   before: Committed,
@@ -185,8 +185,8 @@ function describeFaults({ codes, keys }: Seen): string[] {
 }
 
 /**
- * Finds keys that are revoked, deleted or have another hash, and keys that end within 30 days now. If a key has ended
- * outside of the dry run, too, somebody else revoked it: it is left out.
+ * Finds keys that the migrations revoke, delete, change, or make end within NOTICE_DAYS. A key that is gone in the
+ * committed state, too, was revoked by somebody else meanwhile, and is left out.
  */
 function describeLostKeys(before: Committed, tried: Seen, after: Committed): string[] {
   const identities = (attempted: Attempt<readonly KeyInForce[]>): Set<string> =>

@@ -3,7 +3,7 @@ import type { CodeRows } from '../../lookups/code-rows.js';
 import { showInvisible } from '../cli/invisible-characters.js';
 import { type Migration, chooseName, compareNames } from './migration-files.js';
 
-/** A quoted text with a digit in SQL, except one that `at time zone` follows, directly or after a cast. */
+/** A quoted text of SQL with a digit. A text before `at time zone`, also with a cast, has a zone, and is left out. */
 const TEXT = /'(?<text>[^'\n]*\d[^'\n]*)'(?!(?:::[a-z ]+)?\)*\s*at\s+time\s+zone)/gi;
 /** The zone at the end of a time: Z, UTC, +01, +01:00, CET or Europe/Berlin. */
 const ZONE = /(?:\d ?Z|\s[A-Z]{3,5}|\s[A-Z]\w+\/\w+|:\S*\s?[+-]\d{1,2}(?::?\d{2})?)$/i;
@@ -29,7 +29,7 @@ export function markEarlyNames(pending: readonly string[], applied: readonly str
   return marks;
 }
 
-/** Returns a sentence for each time in the SQL that has no zone, if a code would now begin or end at that time. */
+/** Returns a sentence for each time without a zone, if the migrations make a code begin or end at that time. */
 export function markTimesWithoutZone(migrations: readonly Migration[], before: CodeRows, after: CodeRows): string[] {
   const former = findTimes(before);
   const added = new Set([...findTimes(after)].filter((timeMs) => !former.has(timeMs)));

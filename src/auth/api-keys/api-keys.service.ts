@@ -54,7 +54,7 @@ export class ApiKeysService {
     if (!key) return refused('missing'); // also an empty header
     if (key.includes(',')) return this.refuseRepeated(key);
     const listed = this.topic.value?.get(hashApiKey(key));
-    if (!listed && !hasValidChecksum(key)) return refused('malformed'); // a key in our list may have any form
+    if (!listed && !hasValidChecksum(key)) return refused('malformed'); // a listed key is accepted in any form: SQL may have added it
     const { unavailableReason } = this;
     if (unavailableReason !== undefined) return undecided('no-key-list', unavailableReason, listed);
     if (!listed) return refused('unknown');
