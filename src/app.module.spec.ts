@@ -1,10 +1,11 @@
 // AppModule in a testing module. No database is needed.
 import 'reflect-metadata';
 import { afterEach, expect, it } from '@jest/globals';
-import type { INestApplication } from '@nestjs/common';
+import { type INestApplication, NotFoundException } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import type { NextFunction, Request, Response } from 'express';
 import { AppModule } from './app.module.js';
+import { CredentialsGuard } from './auth/credentials.guard.js';
 import { createApplication } from './bootstrap/create-application.js';
 import { readConfiguration } from './configuration/read-configuration.js';
 import { ServerAdapter } from './http/server.adapter.js';
@@ -87,6 +88,21 @@ it('a testing module with another adapter fails with one sentence', async () => 
   await expect(app.init()).rejects.toThrow(
     /^AppModule needs its own adapter: create the application with new ServerAdapter\(configuration\)\.$/,
   );
+});
+
+it("a testing module can override the guard of the credentials, as Nest's manual describes it", async () => {
+  const configuration = configurationWith();
+  const guard = {
+    canActivate: () => {
+      throw new NotFoundException('the guard of the test');
+    },
+  };
+  const builder = Test.createTestingModule({ imports: [AppModule.forRoot(configuration)] });
+  const testingModule = await builder.overrideProvider(CredentialsGuard).useValue(guard).compile();
+  const app = testingModule.createNestApplication(new ServerAdapter(configuration));
+  applications.push(app);
+  const { status, text } = await ask(`${await listenOnFreePort(app)}/orders-update-api/supported-values`, 'GET');
+  expect([status, text]).toEqual([404, expect.stringContaining('the guard of the test')]);
 });
 
 it('a middleware of app.use that throws gets a problem document and a line in the log', async () => {
