@@ -63,6 +63,22 @@ it('undoes nothing if another migration was applied after the plan', async () =>
   expect(await undo(['0100_first'])).toEqual(['0100_first']);
 });
 
+it('undoes in a new session if the session of the plan is lost while a person thinks', async () => {
+  copy.add('0100_first', NOTHING, NOTHING);
+  copy.add('0101_second', NOTHING, NOTHING);
+  await applyPending();
+  const undone = await withDatabase(async (used) => {
+    const [pid] = await used.within('read', async (session) => {
+      const { rows } = await session.query<{ pid: number }>('select pg_backend_pid() as pid');
+      return rows.map((row) => row.pid);
+    });
+    await database.query('select pg_terminate_backend($1)', [pid]);
+    await until(async () => (await database.query('select from pg_stat_activity where pid = $1', [pid])).length === 0);
+    return undoIn(used, ['0101_second', '0100_first']);
+  });
+  expect(undone).toEqual(['0101_second', '0100_first']);
+});
+
 it('lets no other run begin between two migrations that it undoes', async () => {
   copy.add('0100_first', NOTHING, NOTHING);
   copy.add('0101_second', NOTHING, WAIT);
