@@ -3,8 +3,8 @@ import { clearTimeout, setTimeout } from 'node:timers';
 
 /** The time after which a wait says for what it waits. Without this, nobody would see why a test does not end. */
 const SAID_AFTER_MS = 30_000;
-/** That of the runner. While a program runs in this process (local-program.ts), `process.stderr` is the program's. */
-const { stderr } = process;
+/** Jest's standard error. While a program runs in this process (local-program.ts), `process.stderr` is the program's. */
+export const { stderr: jestStderr } = process;
 
 interface Options {
   readonly afterMs?: number;
@@ -18,7 +18,7 @@ interface Options {
 export async function sayIfLate<T>(
   what: string,
   wait: () => Promise<T>,
-  { afterMs = SAID_AFTER_MS, say = (text) => void stderr.write(text) }: Options = {},
+  { afterMs = SAID_AFTER_MS, say = (text) => void jestStderr.write(text) }: Options = {},
 ): Promise<T> {
   const { stack = '' } = new Error('here');
   const timer = setTimeout(
