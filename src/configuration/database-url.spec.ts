@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { testFolder } from '../../test/support/test-folder.js';
+import { useTestFolder } from '../../test/support/test-folder.js';
 import { parseDatabaseAddress, findTransportWarning } from './database-url.js';
 
 const parse = (url: string) => parseDatabaseAddress({ DATABASE_URL: url });
@@ -93,7 +93,7 @@ it.each([
 });
 
 describe('a password of DATABASE_URL_FILE', () => {
-  const file = join(testFolder(), 'database-url');
+  const file = join(useTestFolder(), 'database-url');
   const write = (text: string) => writeFileSync(file, text);
 
   /** Returns the password that pg gets for its next connection. */
@@ -123,7 +123,7 @@ describe('a password of DATABASE_URL_FILE', () => {
 });
 
 describe('files that a person has saved', () => {
-  const folder = testFolder();
+  const folder = useTestFolder();
   function write(name: string, text: string, encoding: BufferEncoding): string {
     const file = join(folder, name);
     writeFileSync(file, text, encoding);

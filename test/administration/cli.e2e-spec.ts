@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type TestDatabase, createDatabase } from '../support/database.js';
 import { type Outcome, shell } from '../support/program.js';
-import { testCopy } from '../support/project-copy.js';
+import { useProgramCopy } from '../support/project-copy.js';
 import { until } from '../support/until.js';
 
-const { copy, database: plain } = await testCopy();
+const { copy, database: plain } = await useProgramCopy();
 const KEY_ID = '3f0c2a1e-8f57-4d0e-9a55-0c9f6a0c7d11';
 
 function run(line: string, environment: Record<string, string> = {}): Promise<Outcome> {

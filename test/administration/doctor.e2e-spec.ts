@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, describe, expect, it, jest } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { type TestDatabase, createDatabase, queryAt } from '../support/database.js';
-import { Issuer, signingKey } from '../support/issuer.js';
+import { Issuer, createSigningKey } from '../support/issuer.js';
 import { issueKey } from '../support/api-keys.js';
 import { liftLimitsOfIssuers } from '../support/local-clock.js';
 import { runLocally } from '../support/local-program.js';
-import { PROJECT, begin } from '../support/program.js';
+import { PROJECT, startProgram } from '../support/program.js';
 import { until } from '../support/until.js';
 
 const [database, issuer] = await Promise.all([createDatabase(), Issuer.start()]);
@@ -124,7 +124,7 @@ function partsOf(credential: string): string[] {
 it('the doctor prints each line as soon as it is known: those of the database while the issuer gives no answer', async () => {
   issuer.fault = 'silent metadata';
   const environment = { DATABASE_URL: database.urlOf('order_lookup_service'), ...issuer.environment };
-  const { child, output, ended } = begin([process.execPath, 'dist/doctor.js'], PROJECT, environment);
+  const { child, output, ended } = startProgram([process.execPath, 'dist/doctor.js'], PROJECT, environment);
   await until(async () => /^ok +triggers/m.test(output.stdout));
   expect(output.stdout).not.toMatch(/^\w+ +issuer/m);
   child.kill();
@@ -440,7 +440,7 @@ describe('for a credential that does not pass', () => {
 
   /** Returns a token signed with a key that the issuer does not publish. */
   async function tokenOf(alg: string, kid: string): Promise<string> {
-    return issuer.token({ key: await signingKey(alg, kid) });
+    return issuer.token({ key: await createSigningKey(alg, kid) });
   }
 
   function faultsOf(stdout: string, subject: string): string[] {

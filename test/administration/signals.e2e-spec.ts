@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type Server, createServer } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { listen } from '../support/ports.js';
-import { PROJECT, begin } from '../support/program.js';
+import { PROJECT, startProgram } from '../support/program.js';
 
 /** A database that never answers, so that each command still waits when the signal comes. */
 let silent: Server;
@@ -25,7 +25,7 @@ it.each([
   const [program = '', ...words] = line.split(' ');
   const command = [process.execPath, `dist/${program}.js`, ...words];
   const connected = once(silent, 'connection');
-  const { child, ended } = begin(command, PROJECT, { DATABASE_URL: url });
+  const { child, ended } = startProgram(command, PROJECT, { DATABASE_URL: url });
   const [socket] = await connected;
   child.kill(signal);
   // Without a listener the signal itself would end this process, and the status would be null

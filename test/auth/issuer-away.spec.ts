@@ -1,6 +1,6 @@
 // An issuer that does not answer, at the start or later. The test moves the clock.
 import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { Issuer, type SigningKey, signingKeys } from '../support/issuer.js';
+import { Issuer, type SigningKey, createSigningKeys } from '../support/issuer.js';
 import { Verifier } from '../support/verifier.js';
 
 const DAY_MS = 24 * 3_600_000;
@@ -16,7 +16,7 @@ let source: Issuer;
 let verifier: Verifier;
 
 beforeAll(async () => {
-  keys = await signingKeys();
+  keys = await createSigningKeys();
 });
 beforeEach(async () => {
   source = await Issuer.start(keys);

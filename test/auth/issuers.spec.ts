@@ -7,7 +7,14 @@ import { discover } from '../../src/auth/issuers/discovery.js';
 import { explainFetchError, explainStatus } from '../../src/auth/issuers/issuer-fault.js';
 import { Configuration } from '../../src/configuration/configuration.js';
 import { createOpenApiDocument } from '../../src/documentation/openapi-document.js';
-import { type Fault, Issuer, type SigningKey, encodePart, signingKey, signingKeys } from '../support/issuer.js';
+import {
+  type Fault,
+  Issuer,
+  type SigningKey,
+  encodePart,
+  createSigningKey,
+  createSigningKeys,
+} from '../support/issuer.js';
 import { Verifier } from '../support/verifier.js';
 
 const MINUTE_SECONDS = 60;
@@ -23,8 +30,8 @@ let verifier: Verifier;
 beforeAll(async () => {
   other = await Issuer.start();
   otherToken = await other.token();
-  stranger = await signingKey('RS256', 'stranger');
-  firstKeys = await signingKeys();
+  stranger = await createSigningKey('RS256', 'stranger');
+  firstKeys = await createSigningKeys();
 });
 afterAll(() => other.close());
 beforeEach(async () => {
@@ -103,8 +110,8 @@ describe('a key set', () => {
   });
 
   it('may have two keys with the same id: if one is withdrawn, only tokens of that key are refused', async () => {
-    const rsa = await signingKey('RS256', 'twin');
-    const ec = await signingKey('ES256', 'twin');
+    const rsa = await createSigningKey('RS256', 'twin');
+    const ec = await createSigningKey('ES256', 'twin');
     issuer.published.push(rsa.jwk, ec.jwk);
     await verifier.pass(MINUTE_SECONDS);
     const ofRsa = await issuer.token({ key: rsa });
@@ -117,10 +124,10 @@ describe('a key set', () => {
   });
 
   it('may have a key twice, and unusable keys: only the tokens of usable keys are accepted', async () => {
-    const twice = await signingKey('ES256', 'twice');
+    const twice = await createSigningKey('ES256', 'twice');
     const { use: _, ...unmarked } = twice.jwk;
     const { jwk } = issuer.signer;
-    const secret = await signingKey('RS256', 'secret');
+    const secret = await createSigningKey('RS256', 'secret');
     const weak = rsaKey('weak', 1_024);
     const strong = rsaKey('strong', 2_048);
     issuer.published = [
@@ -147,8 +154,8 @@ describe('a key set', () => {
   });
 
   it('may replace a key and keep its id: within a minute only tokens of the new key are accepted', async () => {
-    const former = await signingKey('ES256', 'one');
-    const next = await signingKey('ES256', 'one');
+    const former = await createSigningKey('ES256', 'one');
+    const next = await createSigningKey('ES256', 'one');
     issuer.published = [former.jwk];
     await verifier.pass(MINUTE_SECONDS);
     const known = await issuer.token({ key: former });
@@ -309,12 +316,12 @@ describe('a rotation', () => {
   });
 
   it('without key ids: tokens of the new key get 200 after the key has been published for a minute', async () => {
-    const keys = [await signingKey('ES256', 'a'), await signingKey('ES256', 'b')];
+    const keys = [await createSigningKey('ES256', 'a'), await createSigningKey('ES256', 'b')];
     issuer.published = keys.map(withoutKeyId);
     await verifier.pass(MINUTE_SECONDS);
     const header = { kid: undefined };
     for (const key of keys) expect(await statusOf(await issuer.token({ key, header }))).toBe(200);
-    const next = await signingKey('ES256', 'c');
+    const next = await createSigningKey('ES256', 'c');
     issuer.published = [next, ...keys].map(withoutKeyId);
     const early = await issuer.token({ key: next, header });
     expect(await refusalOf(early)).toBe('signature');
@@ -419,7 +426,7 @@ describe('an issuer', () => {
     async ({ fault, reason }) => {
       const known = await issuer.token();
       issuer.fault = fault;
-      const key = await signingKey('ES256', 'of-this-answer');
+      const key = await createSigningKey('ES256', 'of-this-answer');
       issuer.published = [key.jwk];
       await verifier.pass(MINUTE_SECONDS);
       await verifier.pass(5);

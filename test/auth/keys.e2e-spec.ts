@@ -217,7 +217,7 @@ it('without the database, keys get 200 for API_KEY_MAX_AGE_SECONDS, also revoked
   const MAX_AGE_SECONDS = 600;
   proxy = await Proxy.before(world.database.urlOf('order_lookup_service'));
   const { key, id } = await issueKey(world.database);
-  const service = await world.replica({
+  const service = await world.startReadyReplica({
     DATABASE_URL: proxy.url,
     API_KEY_MAX_AGE_SECONDS: String(MAX_AGE_SECONDS),
   });

@@ -5,7 +5,7 @@ import https from 'node:https';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { parse } from 'yaml';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
-import { AUDIENCE, Issuer, encodePart, signingKey } from '../support/issuer.js';
+import { AUDIENCE, Issuer, encodePart, createSigningKey } from '../support/issuer.js';
 import { Verifier } from '../support/verifier.js';
 
 /** Members of a header or of claims. null leaves a member out. */
@@ -35,8 +35,8 @@ const PROVIDERS = parse(readFileSync('test/auth/provider-tokens.yaml', 'utf8')) 
 let issuer: Issuer;
 beforeAll(async () => {
   issuer = await Issuer.start();
-  const { kid: _kid, alg: _alg, ...encryption } = (await signingKey('RS256', 'encryption')).jwk;
-  const second = await signingKey('RS256', 'rsa-2');
+  const { kid: _kid, alg: _alg, ...encryption } = (await createSigningKey('RS256', 'encryption')).jwk;
+  const second = await createSigningKey('RS256', 'rsa-2');
   issuer.published.unshift({ ...encryption, use: 'enc' }, second.jwk);
 });
 afterAll(() => issuer.close());

@@ -211,7 +211,7 @@ it.each([
 });
 
 it('the log line of an accepted request names the client of the key and the client of the token', async () => {
-  const service = await world.start({ LOG_LEVEL: 'debug' });
+  const service = await world.startReplica({ LOG_LEVEL: 'debug' });
   await service.ready();
   const authorization = await token({ client_id: 'others' });
   // The service remembers the token of the first request, so the second request takes another way

@@ -2,7 +2,7 @@ import { KeyObject, constants, createHmac, sign } from 'node:crypto';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { type CryptoKey, exportSPKI, importJWK } from 'jose';
 import type { RefusalReason } from '../../src/auth/verdict.js';
-import { AUDIENCE, Issuer, type SigningKey, encodePart, signingKey } from '../support/issuer.js';
+import { AUDIENCE, Issuer, type SigningKey, encodePart, createSigningKey } from '../support/issuer.js';
 import { liftLimitsOfIssuers, slowMonotonicClock, useMachineClock } from '../support/local-clock.js';
 import { localWorld } from '../support/local-world.js';
 import { expectProblem } from '../support/problem.js';
@@ -13,7 +13,7 @@ import { until } from '../support/until.js';
 liftLimitsOfIssuers();
 slowMonotonicClock(); // so that no unknown key id causes a fetch: PAUSE_MS never passes
 const world = localWorld();
-const stranger = await signingKey('RS256', 'stranger');
+const stranger = await createSigningKey('RS256', 'stranger');
 /** An issuer that the service does not accept. Its key set contains the key of the stranger. */
 const elsewhere = await Issuer.start();
 elsewhere.published = [stranger.jwk];
@@ -304,7 +304,7 @@ it('if the issuer is away at the start, callers get 503, and no 401, until its k
   const { issuer } = world;
   issuer.fault = 'down';
   useMachineClock();
-  const service = await world.start();
+  const service = await world.startReplica();
   const statusOf = async () => (await world.get(PATHS.orderUpdate, { service })).status;
   await service.waitForLog(({ msg, topic }) => msg === 'snapshot: loaded' && topic === 'keys');
   const reply = await world.get(PATHS.orderUpdate, { service });

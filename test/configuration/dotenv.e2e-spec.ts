@@ -3,10 +3,10 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, it } from '@jest/globals';
 import { isRoot } from '../../src/demo/postgres-programs.js';
-import { testClone } from '../support/project-copy.js';
+import { useProjectClone } from '../support/project-copy.js';
 import { readText, shell } from '../support/program.js';
 
-const clone = testClone();
+const clone = useProjectClone();
 const file = join(clone.folder, '.env');
 const { scripts } = JSON.parse(readText('package.json')) as { scripts: Record<string, string> };
 const run = (command: string, environment: Record<string, string> = {}) => shell(command, clone.folder, environment);

@@ -5,11 +5,11 @@ import { type IncomingMessage, createServer } from 'node:http';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeEach, expect, it } from '@jest/globals';
 import { listen } from '../support/ports.js';
-import { PROJECT, begin, readText, shell } from '../support/program.js';
-import { testFolder } from '../support/test-folder.js';
+import { PROJECT, startProgram, readText, shell } from '../support/program.js';
+import { useTestFolder } from '../support/test-folder.js';
 import { until } from '../support/until.js';
 
-const workspace = testFolder();
+const workspace = useTestFolder();
 const folder = join(workspace, 'packages/small');
 const { platform, arch } = process;
 const { engines } = JSON.parse(readText('package.json')) as { engines: unknown };
@@ -63,7 +63,7 @@ beforeEach(() => {
 
 function prepare(words = ['program.mjs'], environment: Record<string, string> = {}) {
   const npm = { npm_config_registry: NOBODY_LISTENS, npm_config_cache: join(workspace, 'cache') };
-  return begin([process.execPath, 'scripts/prepare.mjs', ...words], folder, { ...npm, ...environment });
+  return startProgram([process.execPath, 'scripts/prepare.mjs', ...words], folder, { ...npm, ...environment });
 }
 
 const RUNS = { status: 0, stdout: 'The program runs.\n', stderr: '' };

@@ -164,7 +164,7 @@ const ROWS: readonly Row[] = [
 
 beforeAll(async () => {
   for (const { variable, value } of ROWS) valueOf[variable] = await value();
-  service = await world.replica({ ...collector.environment, ...valueOf });
+  service = await world.startReadyReplica({ ...collector.environment, ...valueOf });
   for (const traceId of [undefined, ...TRACES]) {
     const traceparent = traceId && `00-${traceId}-00f067aa0ba902b7-01`;
     await world.get('/nothing', { headers: { traceparent }, service });

@@ -9,7 +9,7 @@ import { issueKey } from '../support/api-keys.js';
 import { runLine } from '../support/local-program.js';
 import { readBlocks } from '../support/pages.js';
 import { readText } from '../support/program.js';
-import { testFolder } from '../support/test-folder.js';
+import { useTestFolder } from '../support/test-folder.js';
 
 const CLIENT = process.env['TEST_POSTGRES_CLIENT'] ?? '';
 const pathOf = (name: string): string => (CLIENT ? join(CLIENT, name) : name);
@@ -42,7 +42,7 @@ const [dump = '', restore = ''] =
   readBlocks('docs/operators.md')
     .find(({ text }) => text.startsWith('pg_dump'))
     ?.text.split('\n') ?? [];
-const folder = testFolder();
+const folder = useTestFolder();
 
 const serverVersion = Number.parseInt(String(server?.['version']), 10);
 const isDumpable = versionOfPgDump() >= serverVersion;

@@ -4,11 +4,11 @@ import { afterAll, expect, it } from '@jest/globals';
 import { queryAt } from '../support/database.js';
 import { localWorld } from '../support/local-world.js';
 import { PATHS } from '../support/paths.js';
-import { testFolder } from '../support/test-folder.js';
+import { useTestFolder } from '../support/test-folder.js';
 import { until } from '../support/until.js';
 
 const world = localWorld({ replicas: 0 });
-const file = join(testFolder(), 'database-url');
+const file = join(useTestFolder(), 'database-url');
 /** Returns a name for this file's role, because all test files share the roles of the server. */
 const role = (): string => `reader_of_${world.database.name}`;
 
@@ -26,7 +26,7 @@ it('the next connection uses a rotated password of DATABASE_URL_FILE', async () 
   await world.database.query(`create role ${role()} login in role order_lookup_service`);
   await setPassword('first');
   writeFile('first');
-  const service = await world.replica({ DATABASE_URL: '', DATABASE_URL_FILE: file });
+  const service = await world.startReadyReplica({ DATABASE_URL: '', DATABASE_URL_FILE: file });
   await setPassword('second');
   writeFile('second');
   await endSessions();
@@ -40,7 +40,7 @@ it('the next connection uses a rotated password of DATABASE_URL_FILE', async () 
 });
 
 it('if DATABASE_URL_FILE cannot be used, the service warns and tries the former password', async () => {
-  const service = await world.replica({ DATABASE_URL: '', DATABASE_URL_FILE: file });
+  const service = await world.startReadyReplica({ DATABASE_URL: '', DATABASE_URL_FILE: file });
   await setPassword('third');
   writeFileSync(file, 'postgres://u:s3cr/et@db/x');
   await endSessions();

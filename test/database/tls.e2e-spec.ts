@@ -58,7 +58,9 @@ describeWithOpenSsl('TLS to PostgreSQL', () => {
   }
 
   it('is used by every session of the service', async () => {
-    const service = await world.replica({ DATABASE_URL: address({ sslmode: 'require', sslrootcert: ours.cert }) });
+    const service = await world.startReadyReplica({
+      DATABASE_URL: address({ sslmode: 'require', sslrootcert: ours.cert }),
+    });
     const sessions = `from pg_stat_ssl join pg_stat_activity using (pid) where usename = 'order_lookup_service'`;
     expect(await world.database.query(`select distinct ssl ${sessions}`)).toEqual([{ ssl: true }]);
     expect(service.output).not.toContain('is not encrypted');
@@ -68,7 +70,7 @@ describeWithOpenSsl('TLS to PostgreSQL', () => {
   it('is reported as missing if the database is on another machine and sslmode is not set', async () => {
     const host = '0.0.0.0'; // this machine, but the service does not take it for loopback
     const exposed = { DATABASE_URL: address({}, host) };
-    const service = await world.start(exposed);
+    const service = await world.startReplica(exposed);
     await service.kill();
     const warning = /at 0\.0\.0\.0 is not encrypted: add sslmode=verify-full/;
     const line = service.lines.find(({ msg }) => warning.test(msg));

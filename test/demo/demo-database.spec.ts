@@ -7,9 +7,9 @@ import { DemoDatabase } from '../../src/demo/demo-database.js';
 import { findPrograms } from '../../src/demo/postgres-programs.js';
 import { PostgresServer } from '../../src/demo/postgres-server.js';
 import { freePort, listen } from '../support/ports.js';
-import { testFolder } from '../support/test-folder.js';
+import { useTestFolder } from '../support/test-folder.js';
 
-const folder = testFolder();
+const folder = useTestFolder();
 const inData = (name: string): string => join(folder, 'postgres', name);
 
 async function startAndStop(): Promise<void> {

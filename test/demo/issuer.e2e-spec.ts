@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type JSONWebKeySet, createLocalJWKSet, jwtVerify } from 'jose';
 import { freePort } from '../support/ports.js';
-import { PROJECT, type Running, begin, run } from '../support/program.js';
+import { PROJECT, type RunningProgram, startProgram, run } from '../support/program.js';
 import { until } from '../support/until.js';
 
 const AUDIENCE = 'https://orders.development.example';
@@ -14,7 +14,7 @@ const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
 
 let environment: Record<string, string>;
 let url: string;
-let issuer: Running;
+let issuer: RunningProgram;
 beforeAll(async () => {
   const port = await freePort();
   url = `http://127.0.0.1:${port}`;
@@ -26,7 +26,7 @@ beforeAll(async () => {
     ISSUER_CLIENT_ID: 'program',
     ISSUER_CLIENT_SECRET: 'tests-only',
   };
-  issuer = begin([process.execPath, 'dist/demo/issuer-main.js'], PROJECT, environment);
+  issuer = startProgram([process.execPath, 'dist/demo/issuer-main.js'], PROJECT, environment);
   const listens = `the issuer listens on port ${port}\n`;
   await until(async () => issuer.output.stdout === listens || hasEnded(issuer.child));
   const { stdout, stderr } = issuer.output;

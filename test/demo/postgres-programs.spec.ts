@@ -5,9 +5,9 @@ import { expect, it } from '@jest/globals';
 import { findStartRemedy } from '../../src/demo/postgres-failures.js';
 import { findPrograms, isRoot } from '../../src/demo/postgres-programs.js';
 import { toMessage } from '../../src/telemetry/error-message.js';
-import { testFolder } from '../support/test-folder.js';
+import { useTestFolder } from '../support/test-folder.js';
 
-const folder = testFolder();
+const folder = useTestFolder();
 
 /** Makes a package whose programs have this text. Returns its main file. */
 function packageOf(name: string, program: string, mode: number): string {

@@ -11,13 +11,13 @@ import { parseEnv } from 'node:util';
 import { afterAll, expect, it } from '@jest/globals';
 import { isRoot } from '../../src/demo/postgres-programs.js';
 import { AREAS } from '../../src/lookups/code-rows.js';
-import { type Clone, testClone } from '../support/project-copy.js';
+import { type Clone, useProjectClone } from '../support/project-copy.js';
 import { isFree, listen } from '../support/ports.js';
-import { type Running, begin, shell } from '../support/program.js';
+import { type RunningProgram, startProgram, shell } from '../support/program.js';
 import { until } from '../support/until.js';
 
-const clone = testClone();
-const otherClone = testClone();
+const clone = useProjectClone();
+const otherClone = useProjectClone();
 const migrationOfBranch = join(clone.folder, 'migrations/0099_of_a_branch.sql');
 const children: ChildProcess[] = [];
 /** Another program that has taken the exported port. */
@@ -56,8 +56,8 @@ const OF_ANOTHER_PROJECT = {
   HTTPS_PROXY: 'http://127.0.0.1:9',
 };
 
-function launch(environment: Record<string, string>, { folder }: Clone = clone): Running {
-  const running = begin([process.execPath, join(folder, 'dist/demo/main.js')], folder, environment);
+function launch(environment: Record<string, string>, { folder }: Clone = clone): RunningProgram {
+  const running = startProgram([process.execPath, join(folder, 'dist/demo/main.js')], folder, environment);
   children.push(running.child);
   return running;
 }
@@ -205,7 +205,7 @@ it('a signal during the start ends npm start and its database', async () => {
 });
 
 it('SIGTERM to npm, as from a supervisor, ends npm start and its database', async () => {
-  const { child } = begin(['npm', 'start'], clone.folder, {});
+  const { child } = startProgram(['npm', 'start'], clone.folder, {});
   children.push(child);
   await until(async () => existsSync(lockFile(clone)));
   child.kill('SIGTERM');
@@ -224,7 +224,7 @@ it('if a migration fails, npm start says that the data may be of another branch'
 if (!canUnshare) process.stderr.write('SKIPPED: a machine without a loopback network needs unshare of util-linux.\n');
 (canUnshare ? it : it.skip)('npm start says what to do on a machine without a loopback network', async () => {
   const words = [...WITHOUT_NETWORK, process.execPath, 'dist/demo/main.js'];
-  const { status, stderr } = await begin(words, otherClone.folder, {}).ended;
+  const { status, stderr } = await startProgram(words, otherClone.folder, {}).ended;
   expect(status).toBe(1);
   expect(stderr.replaceAll(WAITING, '')).toMatch(
     /^The database of the demo does not start: .*ENETUNREACH.* no loopback network: ip link set lo up\.\n$/,

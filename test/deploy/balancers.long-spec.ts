@@ -22,8 +22,8 @@ describe.each(BALANCERS)('%s', (name) => {
   test('with the file of docs/balancers.md loses no request while one replica ends and another is killed', async () => {
     const { key } = await issueKey(world.database, { client: name });
     const ports = { PORT: String(await freePort()), MANAGEMENT_PORT: String(await freePort()) };
-    const first = await world.replica({ HOST: FIRST, ...ports });
-    const second = await world.replica({ HOST: SECOND, ...ports });
+    const first = await world.startReadyReplica({ HOST: FIRST, ...ports });
+    const second = await world.startReadyReplica({ HOST: SECOND, ...ports });
     const front = await startBalancer(name, ports, withLongLimits);
     const credentials = { key, token: world.token };
     const traffic = new Traffic(() => front.url, credentials, { perSecond: 50 });
@@ -31,7 +31,7 @@ describe.each(BALANCERS)('%s', (name) => {
       await until(async () => traffic.asked >= REQUESTS);
       first.signal('SIGTERM');
       expect(await first.exited()).toBe(0);
-      const restarted = await world.replica({ HOST: FIRST, ...ports });
+      const restarted = await world.startReadyReplica({ HOST: FIRST, ...ports });
       const answered = `order_lookup_client_requests_total{client="${name}",status="200"}`;
       await until(async () => (await restarted.metric(answered)) > 0); // the balancer uses the restarted replica again
 

@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
 import { readBlocks } from '../support/pages.js';
 import { PROJECT, shell, readText } from '../support/program.js';
-import { testFolder } from '../support/test-folder.js';
+import { useTestFolder } from '../support/test-folder.js';
 
 const read = (file: string): string => readText(`deploy/kubernetes/${file}`);
 const isManifest = (file: string): boolean => file.endsWith('.yaml') && file !== 'kustomization.yaml';
@@ -115,7 +115,7 @@ it('deploy/kubernetes routes every path that callers know', () => {
   expect(routes).toEqual([{ type: 'PathPrefix', value: '/' }]);
 });
 
-const steps = testFolder();
+const steps = useTestFolder();
 
 const MIGRATION = ['delete', 'apply', 'wait --for=jsonpath'];
 const COMPLETE = [...MIGRATION, 'wait --for=condition=complete'];

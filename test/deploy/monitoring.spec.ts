@@ -7,7 +7,7 @@ import { readBlocks } from '../support/pages.js';
 import { listMetrics } from '../support/metrics.js';
 import { PATHS } from '../support/paths.js';
 import { PROJECT, shell, readText } from '../support/program.js';
-import { testFolder } from '../support/test-folder.js';
+import { useTestFolder } from '../support/test-folder.js';
 
 const { spec } = parse(readText('deploy/kubernetes/monitoring/prometheus-rule.yaml')) as {
   spec: { groups: { rules: { alert: string; expr: string }[] }[] };
@@ -128,7 +128,7 @@ function toPromtool({ name, series: values, fires }: Scenario, minutes: number):
   };
 }
 
-const folder = testFolder();
+const folder = useTestFolder();
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
 if (!hasPromtool) process.stderr.write('SKIPPED, but not in CI: the tests of the alerts need promtool.\n');
 const itWithPromtool = hasPromtool || process.env['CI'] ? it : it.skip;

@@ -117,7 +117,7 @@ describeWithNginx('deploy/nginx', () => {
   });
 
   it('behind a balancer limits each client by the address that the balancer saw, and not by a forged one', async () => {
-    const service = await world.start({ TRUSTED_PROXY_HOPS: '2' });
+    const service = await world.startReplica({ TRUSTED_PROXY_HOPS: '2' });
     await service.ready();
     const inner = await startNginx([hostOf(service)], (text) =>
       withSlowRate(text)
@@ -166,9 +166,9 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
   let neverReady: LocalService;
   beforeAll(async () => {
     port = String(await freePort());
-    restarted = await world.process({ PORT: port });
+    restarted = await world.startReplicaProcess({ PORT: port });
     await restarted.ready();
-    neverReady = await world.start({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
+    neverReady = await world.startReplica({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
     nginx = await startNginx([world.service, restarted, neverReady].map(hostOf), (text) =>
       withUnlimitedCaller(withLongLimits(text), '127.0.0.1'),
     );
@@ -198,7 +198,7 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
     const traffic = new Traffic(() => nginx.url, world.credentials, { perSecond: 50 });
     await until(async () => traffic.asked > 10);
     await restarted.kill();
-    const again = await world.replica({ PORT: port });
+    const again = await world.startReadyReplica({ PORT: port });
     await until(async () => (await again.metric(ANSWERED)) > 0); // nginx uses the started replica again
     await again.end();
     await until(async () => traffic.asked > 100);

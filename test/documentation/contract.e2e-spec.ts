@@ -196,8 +196,8 @@ let unfinished: Map<string, Promise<Reply>>;
 beforeAll(async () => {
   unfinished = new Map(ALL_PATHS.map((path) => [path, rawReply(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n`)]));
   [limited, withoutIssuer, broken] = await Promise.all([
-    world.replica({ RATE_LIMIT_PER_MINUTE: '1' }),
-    world.start({ OAUTH_ISSUER: NO_ISSUER }),
+    world.startReadyReplica({ RATE_LIMIT_PER_MINUTE: '1' }),
+    world.startReplica({ OAUTH_ISSUER: NO_ISSUER }),
     startBrokenService(),
   ]);
 });

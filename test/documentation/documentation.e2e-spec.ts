@@ -40,7 +40,7 @@ describe('GET /openapi.json', () => {
   });
 
   it('has the address of the server and the scope, and no endpoint if the issuer names none', async () => {
-    const service = await world.start({
+    const service = await world.startReplica({
       PUBLIC_BASE_URL: 'https://orders.example.com',
       BASE_PATH: '/lookups',
       OAUTH_REQUIRED_SCOPE: 'lookups.read',
@@ -69,7 +69,7 @@ describe('GET /openapi.json', () => {
     },
   ])('offers $name', async ({ requiredScope, personScopes, programScopes }) => {
     Object.assign(world.issuer.metadata, { scopes_supported: ['openid'] });
-    const service = await world.replica({ OAUTH_REQUIRED_SCOPE: requiredScope });
+    const service = await world.startReadyReplica({ OAUTH_REQUIRED_SCOPE: requiredScope });
     const flows = async () => {
       const { document } = await Contract.fetch(service.url);
       return (document.components.securitySchemes['accessToken'] as { flows?: Flows }).flows;
@@ -98,8 +98,8 @@ describe('GET /openapi-3.0.json', () => {
   it('names a scope only if the scheme has scopes', async () => {
     const environment = { OAUTH_REQUIRED_SCOPE: 'lookups.read' };
     const [known, unknown] = [
-      await world.replica(environment),
-      await world.start({ ...environment, OAUTH_ISSUER: 'http://127.0.0.1:9' }),
+      await world.startReadyReplica(environment),
+      await world.startReplica({ ...environment, OAUTH_ISSUER: 'http://127.0.0.1:9' }),
     ];
     const security = async ({ url }: { url: string }) => {
       const response = await fetch(`${url}/openapi-3.0.json`);
@@ -201,7 +201,7 @@ describe('the page at the address of the service', () => {
   });
 
   it('is at / and at BASE_PATH', async () => {
-    const service = await world.start({ BASE_PATH: '/lookups' });
+    const service = await world.startReplica({ BASE_PATH: '/lookups' });
     for (const path of ['/', '/?from=a-balancer', '/lookups']) {
       const { status, text } = await world.get(path, { service, headers: NO_CREDENTIALS });
       expect(status).toBe(200);
@@ -211,7 +211,7 @@ describe('the page at the address of the service', () => {
   });
 
   it('has no links if DOCUMENTATION is off', async () => {
-    const service = await world.start({ DOCUMENTATION: 'off' });
+    const service = await world.startReplica({ DOCUMENTATION: 'off' });
     const { status, text } = await world.get('/', { service, headers: NO_CREDENTIALS });
     expect([status, text.includes('href')]).toEqual([200, false]);
   });

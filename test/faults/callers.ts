@@ -39,7 +39,7 @@ export async function callers(world: World, others = 2_000, only = ''): Promise<
   );
   const lines: string[] = [];
   for (const attack of ATTACKS.filter(({ name }) => name.includes(only))) {
-    const service = await world.replica({ NODE_OPTIONS: '--max-semi-space-size=8' }); // as in the image
+    const service = await world.startReadyReplica({ NODE_OPTIONS: '--max-semi-space-size=8' }); // as in the image
     lines.push(`${attack.name}: ${await run(attack, { world, service, others })}`);
     console.error(lines.at(-1)); // printed now, so that an interrupted run shows it, too
     await service.kill();

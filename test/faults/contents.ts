@@ -23,7 +23,7 @@ export async function flip(world: World, leastReplies = 1_000_000): Promise<stri
  * outage. The clocks of the replicas differ by minutes.
  */
 export async function moment(world: World, count = 50): Promise<string> {
-  for (const ahead of [-90_000, 0, 90_000]) world.replicas.push(await world.replica(skewedClock(ahead)));
+  for (const ahead of [-90_000, 0, 90_000]) world.replicas.push(await world.startReadyReplica(skewedClock(ahead)));
   const watched = await watchMoments(world, { count, apartMs: 500 }, () => world.postgres.stop());
   const { replies, spreads, late, mixed, early } = watched;
   return [

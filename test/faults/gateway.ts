@@ -41,7 +41,7 @@ async function restartUnderTraffic(world: World, course: Course): Promise<string
   const { name, balancer, drainSeconds, rounds } = course;
   const ports = { PORT: String(await freePort()), MANAGEMENT_PORT: String(await freePort()) };
   const environment = { DRAIN_SECONDS: String(drainSeconds), ...ports };
-  const start = (HOST: string): Promise<RunningService> => world.replica({ HOST, ...environment });
+  const start = (HOST: string): Promise<RunningService> => world.startReadyReplica({ HOST, ...environment });
   const replicas = new Map<string, RunningService>();
   for (const host of HOSTS) replicas.set(host, await start(host));
   const front = await startFront(balancer, ports);

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { toMessage } from '../../src/telemetry/error-message.js';
-import { type Fault, type SigningKey, signingKey } from '../support/issuer.js';
+import { type Fault, type SigningKey, createSigningKey } from '../support/issuer.js';
 import { PATHS } from '../support/paths.js';
 import { until } from '../support/until.js';
 import { Traffic, WITHIN_A_SECOND } from '../support/traffic.js';
@@ -23,7 +23,7 @@ const REST_MS = 6_000;
 export async function issuers(world: World, seconds = 20): Promise<string> {
   const { issuer, service, credentials } = world;
   service.ignoreLog();
-  const stranger = await signingKey('ES256', 'stranger');
+  const stranger = await createSigningKey('ES256', 'stranger');
   const lines: string[] = [];
   const statusOf = async (token: string): Promise<number> => {
     const headers = { 'Api-Key': credentials.key, Authorization: `Bearer ${token}` };

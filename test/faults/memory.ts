@@ -27,7 +27,7 @@ interface Kind {
  */
 export async function memory(world: World, count = 1_000_000, leastKibibytes = '0'): Promise<string> {
   if (count % REQUESTS_OF_A_STEP !== 0) throw new Error(`${count} requests are no multiple of ${REQUESTS_OF_A_STEP}`);
-  const service = await world.replica({ NODE_OPTIONS: '--max-semi-space-size=8' }); // as in the image
+  const service = await world.startReadyReplica({ NODE_OPTIONS: '--max-semi-space-size=8' }); // as in the image
   const key = world.issuer.keys.find(({ alg }) => alg === 'ES256');
   const paddingBytes = Number(leastKibibytes) * BYTES_OF_A_KIBIBYTE * BASE64_SHARE;
   const claims = { padding: 'x'.repeat(paddingBytes) };

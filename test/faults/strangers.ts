@@ -25,7 +25,7 @@ const REQUEST_WITHOUT_END = requestTo(PATHS.orderUpdate, { 'Transfer-Encoding': 
 export async function strangers(world: World, seconds = 12, only = ''): Promise<string> {
   const { issuer, credentials, database } = world;
   const environment = { TRUSTED_PROXY_HOPS: '1' };
-  const service = await world.process(environment, { descriptors: DESCRIPTORS });
+  const service = await world.startReplicaProcess(environment, { descriptors: DESCRIPTORS });
   await service.ready();
   service.ignoreLog();
   const caller = { 'Api-Key': credentials.key, Authorization: credentials.token };

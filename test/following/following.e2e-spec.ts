@@ -21,8 +21,8 @@ let holder: Client;
 
 beforeAll(async () => {
   proxy = await Proxy.before(world.database.urlOf('order_lookup_service'));
-  behind = await world.replica({ DATABASE_URL: proxy.url });
-  services = [world.service, await world.replica(), behind];
+  behind = await world.startReadyReplica({ DATABASE_URL: proxy.url });
+  services = [world.service, await world.startReadyReplica(), behind];
   holder = await world.database.session();
 });
 afterEach(async () => {
@@ -62,7 +62,7 @@ async function underTraffic({ url }: LocalService, work: () => Promise<unknown>)
 
 it('the service waits for locks of the tables, so that it does not serve a table as empty that is being replaced', async () => {
   await holder.query(`begin; truncate communication_code; insert into communication_code values ('T', 'loaded', 'D')`);
-  const service = await world.start();
+  const service = await world.startReplica();
   await until(async () => (await world.database.countWaiting('communication_code')) > 0);
   await holder.query('commit');
   const { revision } = await service.waitForLog(({ msg, topic }) => msg === 'snapshot: loaded' && topic === 'codes');
@@ -145,7 +145,7 @@ describe('an outage of the database', () => {
   it('and of the issuer at the start leaves the port open, and callers get 503 until both have answered', async () => {
     proxy.mode = 'refuse';
     world.issuer.fault = 'down';
-    const service = await world.start({ DATABASE_URL: proxy.url });
+    const service = await world.startReplica({ DATABASE_URL: proxy.url });
     await service.waitForLog(({ msg }) => msg === 'database (codes): failed, callers are refused');
     await service.waitForLog(({ msg }) => msg === 'database (keys): failed, callers are refused');
     expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);

@@ -10,7 +10,7 @@ import { runLine } from '../support/local-program.js';
 import { PATHS } from '../support/paths.js';
 import { freePort } from '../support/ports.js';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.js';
-import { begin } from '../support/program.js';
+import { startProgram } from '../support/program.js';
 import { until } from '../support/until.js';
 import { processWorld } from '../support/test-world.js';
 
@@ -41,7 +41,7 @@ default_pool_size = 1
   );
   chmodSync(folder, 0o755);
   const asUser = userInfo().uid === 0 ? ['-u', 'nobody'] : []; // PgBouncer refuses to run as root
-  const { child, ended } = begin(['pgbouncer', '-q', ...asUser, file], folder, {});
+  const { child, ended } = startProgram(['pgbouncer', '-q', ...asUser, file], folder, {});
   const pooled = Object.assign(new URL(url), { port: String(listenPort) }).href;
   await until(async () => (await queryAt(pooled, 'select')).length === 1);
   const stop = async (): Promise<void> => {
@@ -54,7 +54,7 @@ default_pool_size = 1
 
 /** Asserts that two replicas at this address serve ten changes of the primary, one after the other. */
 async function expectServed(url: string, each = async (): Promise<void> => {}): Promise<void> {
-  const replicas = await Promise.all([1, 2].map(() => world.replica({ DATABASE_URL: url })));
+  const replicas = await Promise.all([1, 2].map(() => world.startReadyReplica({ DATABASE_URL: url })));
   for (let change = 0; change < 10; change++) {
     const value = `Change ${change} of ${new URL(url).port}`;
     await world.database.query(`update code_list_value set value = '${value}' where code_list = 'partyType'`);

@@ -327,7 +327,7 @@ it('X-Request-Id is used if it is a UUID, with or without dashes', async () => {
 
 describe('without HOST', () => {
   it('the service listens on every address of IPv4 and IPv6, and logs IPv4 addresses in their usual form', async () => {
-    const service = await world.replica({ HOST: '' });
+    const service = await world.startReadyReplica({ HOST: '' });
     const hasIPv6 = Object.values(networkInterfaces())
       .flat()
       .some((each) => each?.address === '::1');
@@ -344,7 +344,7 @@ describe('without HOST', () => {
 describe("the client's address in the log line of a request", () => {
   let behindTwo: LocalService;
   beforeAll(async () => {
-    behindTwo = await world.replica({ TRUSTED_PROXY_HOPS: '2' });
+    behindTwo = await world.startReadyReplica({ TRUSTED_PROXY_HOPS: '2' });
   });
 
   async function addressFor(service: LocalService, forwarded: string | undefined) {

@@ -7,7 +7,7 @@ import { processWorld } from '../support/test-world.js';
 const CLOCKS_AHEAD_MS = [-90_000, 0, 90_000];
 const world = processWorld({ replicas: 0, hasOwnPostgres: true });
 beforeAll(async () => {
-  const started = CLOCKS_AHEAD_MS.map((aheadMs) => world.replica(skewedClock(aheadMs)));
+  const started = CLOCKS_AHEAD_MS.map((aheadMs) => world.startReadyReplica(skewedClock(aheadMs)));
   world.replicas.push(...(await Promise.all(started)));
 });
 

@@ -48,7 +48,7 @@ async function end(service: LocalService): Promise<Ending> {
 }
 
 const replica = (): Promise<LocalService> =>
-  world.replica({ DRAIN_SECONDS: String(DRAIN_SECONDS), KEEP_ALIVE_SECONDS: '33' });
+  world.startReadyReplica({ DRAIN_SECONDS: String(DRAIN_SECONDS), KEEP_ALIVE_SECONDS: '33' });
 
 /** Returns whether a new connection is refused, because the port is closed. */
 async function isRefused(url: string): Promise<boolean> {

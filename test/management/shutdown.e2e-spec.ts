@@ -27,7 +27,7 @@ it('a signal ends the process also before the service is loaded', async () => {
 });
 
 it('a signal ends the process with 0 after its last log line', async () => {
-  const service = await world.start({ DRAIN_SECONDS: '0' });
+  const service = await world.startReplica({ DRAIN_SECONDS: '0' });
   service.signal('SIGHUP');
   expect(await service.exited()).toBe(0);
   const { level } = await service.waitForLog(({ msg }) => msg === 'stopped');
@@ -35,7 +35,7 @@ it('a signal ends the process with 0 after its last log line', async () => {
 });
 
 it('a second signal is ignored within a second of the first, and later ends the process immediately', async () => {
-  const service = await world.start({ DRAIN_SECONDS: '3600' });
+  const service = await world.startReplica({ DRAIN_SECONDS: '3600' });
   service.signal('SIGTERM');
   service.signal('SIGTERM'); // at Ctrl-C the terminal sends the signal, and npm sends it again
   await service.waitForLog(({ msg }) => msg === 'stopping');
@@ -49,7 +49,7 @@ it.each([
 ])(
   'an error that nobody caught is logged, and ends the process immediately with 1: $event',
   async ({ event, fault }) => {
-    const service = await world.start({
+    const service = await world.startReplica({
       DRAIN_SECONDS: '3600',
       ...preload(`process.on('SIGUSR2', () => { ${fault}; });`),
     });
@@ -63,7 +63,7 @@ it.each([
 
 it('an error that nobody caught ends the process with 1 also while the service is being stopped', async () => {
   const fault = preload(`process.on('SIGUSR2', () => { throw new Error('nobody caught it'); });`);
-  const service = await world.start({ DRAIN_SECONDS: '3600', ...fault });
+  const service = await world.startReplica({ DRAIN_SECONDS: '3600', ...fault });
   service.signal('SIGTERM');
   await service.waitForLog(({ msg }) => msg === 'stopping');
   service.signal('SIGUSR2');

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Certificate } from './certificates.js';
 import { readBlocks } from './pages.js';
 import { freePort } from './ports.js';
-import { begin, readText } from './program.js';
+import { startProgram, readText } from './program.js';
 import { until } from './until.js';
 
 const PROGRAMS = {
@@ -101,7 +101,7 @@ export const withUnlimitedCaller = (configuration: string, address: string): str
 
 /** Starts a program that listens on the port, and waits until it or a replica answers. */
 async function serve(command: string[], folder: string, port: number): Promise<Front> {
-  const { child, ended, output } = begin(command, folder, { HOME: folder });
+  const { child, ended, output } = startProgram(command, folder, { HOME: folder });
   const url = `http://127.0.0.1:${port}`;
   await until(async () => {
     const hasEnded = child.exitCode !== null;

@@ -12,14 +12,18 @@ export interface SigningKey {
   readonly jwk: JWK;
 }
 
-export async function signingKey(alg: string, kid: string): Promise<SigningKey> {
+export async function createSigningKey(alg: string, kid: string): Promise<SigningKey> {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
   return { kid, alg, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } };
 }
 
 /** Makes one key of each kind. An issuer begins with such keys. */
-export async function signingKeys(): Promise<SigningKey[]> {
-  return [await signingKey('RS256', 'rsa-1'), await signingKey('ES256', 'ec-1'), await signingKey('EdDSA', 'ed-1')];
+export async function createSigningKeys(): Promise<SigningKey[]> {
+  return [
+    await createSigningKey('RS256', 'rsa-1'),
+    await createSigningKey('ES256', 'ec-1'),
+    await createSigningKey('EdDSA', 'ed-1'),
+  ];
 }
 
 /** Encodes a header or claims as a part of a token. */
@@ -94,7 +98,7 @@ export class Issuer {
 
   /** @param keys saves time if many issuers are started: it takes long to make a key for RSA */
   static async start(keys?: readonly SigningKey[]): Promise<Issuer> {
-    const ownKeys = [...(keys ?? (await signingKeys()))];
+    const ownKeys = [...(keys ?? (await createSigningKeys()))];
     const server = createServer({ keepAliveTimeout: 0 }); // otherwise an idle connection of a slow client is closed
     return new Issuer(server, `http://127.0.0.1:${await listen(server)}`, ownKeys);
   }
@@ -148,7 +152,7 @@ export class Issuer {
 
   /** Publishes a new key, which signs all tokens from now on. */
   async rotate(kid: string, { keepOld = true } = {}): Promise<SigningKey> {
-    const key = await signingKey('ES256', kid);
+    const key = await createSigningKey('ES256', kid);
     this.keys.unshift(key);
     this.published = keepOld ? [key.jwk, ...this.published] : [key.jwk];
     return key;

@@ -34,11 +34,11 @@ export function assertLocal(environment: Record<string, string>): void {
 /**
  * Runs a program of ours to its end in the process of the test. This takes a tenth of the time of a process of its own.
  * During the run, `process` has the arguments, the environment and the output of the program. So only one program can
- * run at a time. Use `begin` to test two programs at the same time, signals, and `process.exit`.
+ * run at a time. Use `startProgram` to test two programs at the same time, signals, and `process.exit`.
  */
 export async function runLocally(run: LocalRun): Promise<Outcome> {
   assertLocal(run.environment);
-  if (isRunning) throw new Error('Another program runs in this process: use begin() for two.');
+  if (isRunning) throw new Error('Another program runs in this process: use startProgram() for two.');
   isRunning = true;
   runs += 1;
   const output = { stdout: '', stderr: '' };

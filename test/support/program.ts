@@ -22,7 +22,7 @@ export interface Outcome {
 }
 
 /** A running program. */
-export interface Running {
+export interface RunningProgram {
   readonly child: ChildProcess;
   /** The output of the program so far. */
   readonly output: { stdout: string; stderr: string };
@@ -30,11 +30,11 @@ export interface Running {
 }
 
 /** Starts a program, whose standard input is empty. */
-export function begin(
+export function startProgram(
   [program = '', ...words]: readonly string[],
   cwd: string,
   environment: Record<string, string>,
-): Running {
+): RunningProgram {
   const child = spawn(program, words, { env: cleanEnvironment(environment), cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const)
@@ -52,9 +52,9 @@ export function begin(
 export const run = (program: string, words: string[], environment: Record<string, string>): Promise<Outcome> =>
   sayIfLate(
     `the end of ${program} ${words.join(' ')}`,
-    () => begin([process.execPath, `dist/${program}`, ...words], PROJECT, environment).ended,
+    () => startProgram([process.execPath, `dist/${program}`, ...words], PROJECT, environment).ended,
   );
 
 /** Runs a command as a person types it. */
 export const shell = (command: string, folder: string, environment: Record<string, string>): Promise<Outcome> =>
-  sayIfLate(`the end of ${command}`, () => begin(['sh', '-c', command], folder, environment).ended);
+  sayIfLate(`the end of ${command}`, () => startProgram(['sh', '-c', command], folder, environment).ended);

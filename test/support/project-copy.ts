@@ -6,7 +6,7 @@ import { afterAll, afterEach } from '@jest/globals';
 import { findDatabaseFolder } from '../../src/demo/postgres-programs.js';
 import { type TestDatabase, createDatabase } from './database.js';
 import { runLocally } from './local-program.js';
-import { type Outcome, PROJECT, type Running, begin } from './program.js';
+import { type Outcome, PROJECT, type RunningProgram, startProgram } from './program.js';
 
 /** The migrations of the project, without .sql. */
 export const MIGRATIONS = readdirSync(join(PROJECT, 'migrations')).map((file) => file.replace('.sql', ''));
@@ -49,8 +49,8 @@ export class ProgramCopy {
     return runLocally({ program, words, environment, folder });
   }
 
-  start(program: string, ...words: string[]): Running {
-    return begin([process.execPath, `dist/${program}.js`, ...words], this.folder, this.environment);
+  start(program: string, ...words: string[]): RunningProgram {
+    return startProgram([process.execPath, `dist/${program}.js`, ...words], this.folder, this.environment);
   }
 
   remove(): void {
@@ -63,7 +63,7 @@ export class ProgramCopy {
  * the migrations and the variables are reset. The content of the database is not.
  * @param urlOf the address of the database that the commands use
  */
-export async function testCopy(urlOf = (database: TestDatabase): string => database.url) {
+export async function useProgramCopy(urlOf = (database: TestDatabase): string => database.url) {
   const copy = new ProgramCopy();
   const database = await createDatabase();
   copy.environment = { DATABASE_URL: urlOf(database) };
@@ -86,7 +86,7 @@ export interface Clone {
 }
 
 /** Makes a clone, which is removed after the last test of a file. */
-export function testClone(): Clone {
+export function useProjectClone(): Clone {
   const folder = copyProject();
   const databaseFolder = findDatabaseFolder(folder);
   afterAll(() => {

@@ -75,7 +75,7 @@ export class World<Service extends ReachableService = RunningService> {
     await this.database.query(SAMPLES);
     await this.options.prepare?.(this.database);
     this.token = await this.longToken();
-    const started = Array.from({ length: replicas }, () => this.replica());
+    const started = Array.from({ length: replicas }, () => this.startReadyReplica());
     this.replicas.push(...(await Promise.all(started)));
     if (!hasOwnPostgres && replicas > 0)
       this.contract = await Contract.fetch(this.service.url + (environment['BASE_PATH'] ?? ''));
@@ -89,21 +89,24 @@ export class World<Service extends ReachableService = RunningService> {
   }
 
   /** Starts one more replica, which listens, but may not be ready yet. It is not added to `replicas`. */
-  async start(environment: Record<string, string> = {}): Promise<Service> {
+  async startReplica(environment: Record<string, string> = {}): Promise<Service> {
     const service = await this.options.launch(this.environmentWith(environment));
     this.others.push(service);
     return service;
   }
 
   /** Starts one more replica, and waits until it is ready. */
-  async replica(environment: Record<string, string> = {}): Promise<Service> {
-    const service = await this.start(environment);
+  async startReadyReplica(environment: Record<string, string> = {}): Promise<Service> {
+    const service = await this.startReplica(environment);
     await service.ready();
     return service;
   }
 
   /** Starts one more replica in a process of its own, which listens, but may not be ready yet. */
-  async process(environment: Record<string, string> = {}, options?: ProcessOptions): Promise<RunningService> {
+  async startReplicaProcess(
+    environment: Record<string, string> = {},
+    options?: ProcessOptions,
+  ): Promise<RunningService> {
     const service = await RunningService.start(this.environmentWith(environment), options);
     this.others.push(service);
     return service;

@@ -5,7 +5,7 @@ import { PASSWORD } from '../support/database.js';
 import { localWorld } from '../support/local-world.js';
 import { PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
-import { PROJECT, begin } from '../support/program.js';
+import { PROJECT, startProgram } from '../support/program.js';
 
 const world = localWorld({ replicas: 0 });
 
@@ -37,7 +37,7 @@ it.each([
   { reader: 'is gone', how: 'destroy' },
 ] as const)('a reader that $reader blocks nothing: lines are dropped and counted', async ({ how }) => {
   const words = ['--import=reflect-metadata', '--input-type=module', '--eval', LOGS_ON];
-  const { child, output } = begin([process.execPath, ...words], PROJECT, {});
+  const { child, output } = startProgram([process.execPath, ...words], PROJECT, {});
   child.stdout?.[how]();
   const counted = once(child.stderr as Readable, 'end');
   setTimeout(() => child.kill('SIGKILL'), 60_000).unref(); // if the reader blocks the program, it never ends
@@ -49,7 +49,7 @@ it.each([
 
 it('a failed request has one log line, with the id of its problem document', async () => {
   const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
-  const service = await world.replica({ DRAIN_SECONDS: '0' });
+  const service = await world.startReadyReplica({ DRAIN_SECONDS: '0' });
   const reply = await world.get(`${PATHS.communicationCodes}?x=1`, { service, headers: { traceparent } });
   const { instance } = expectProblem(reply, 'invalid-query');
   await service.end(); // after the end there are no more lines
@@ -93,7 +93,7 @@ it.each([
 ])(
   'no log line at any level, and no answer, contains a credential that a caller sends in $place, or a part of it',
   async ({ ask }) => {
-    const service = await world.replica({ LOG_LEVEL: 'trace', TRUSTED_PROXY_HOPS: '1', DRAIN_SECONDS: '0' });
+    const service = await world.startReadyReplica({ LOG_LEVEL: 'trace', TRUSTED_PROXY_HOPS: '1', DRAIN_SECONDS: '0' });
     const { path = PATHS.orderUpdate, headers } = ask() as { path?: string; headers?: Record<string, string> };
     const reply = await world.get(path, { service, ...(headers && { headers }) });
     const requestId = reply.headers.get('x-request-id');

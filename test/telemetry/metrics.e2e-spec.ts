@@ -66,7 +66,7 @@ it('a replica shows the age of keys, codes and signing keys, and for how long it
 });
 
 it('a replica counts requests, clients, refusals and verified tokens without naming a credential', async () => {
-  const service = await world.replica();
+  const service = await world.startReadyReplica();
   const strangersKey = generateApiKey();
   const expiredToken = await world.issuer.token({ claims: { exp: 1 } });
   await world.get(PATHS.orderUpdate, { service });
@@ -95,7 +95,7 @@ it('a replica counts requests, clients, refusals and verified tokens without nam
 });
 
 it('a replica that waits for the database says so, and shows no age of content that it never read', async () => {
-  const service = await world.start({ DATABASE_URL: AWAY });
+  const service = await world.startReplica({ DATABASE_URL: AWAY });
   await service.waitForLog(({ msg }) => msg === 'database (codes): failed, callers are refused');
   const values = await scrape(service);
   expect(values.get('ready')).toBe(0);

@@ -103,7 +103,7 @@ async function hadLoadedTracing(service: RunningService): Promise<boolean> {
 
 // Last, because this test ends the service of the others
 it("OpenTelemetry's SDK is not loaded if traces are off", async () => {
-  const off = await world.start({ OTEL_SDK_DISABLED: 'true' });
+  const off = await world.startReplica({ OTEL_SDK_DISABLED: 'true' });
   expect(await hadLoadedTracing(off)).toBe(false);
   expect(await hadLoadedTracing(world.service)).toBe(true);
 });

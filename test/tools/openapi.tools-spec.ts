@@ -9,12 +9,12 @@ import { readBlocks } from '../support/pages.js';
 import { listen } from '../support/ports.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { shell, readText } from '../support/program.js';
-import { testFolder } from '../support/test-folder.js';
+import { useTestFolder } from '../support/test-folder.js';
 import { processWorld } from '../support/test-world.js';
 
 const SAMPLE = `insert into communication_code values ('SAMPLE-DELIVERY', 'CONFIRMED', 'Sample: confirmed')`;
 const world = processWorld({ prepare: (database) => database.query(SAMPLE) });
-const folder = testFolder();
+const folder = useTestFolder();
 
 it.each([
   { name: 'openapi.yaml', source: () => readText('src/documentation/openapi.yaml') },

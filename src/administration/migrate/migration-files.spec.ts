@@ -1,16 +1,16 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
-import { testFolder } from '../../../test/support/test-folder.js';
+import { useTestFolder } from '../../../test/support/test-folder.js';
 import { findFaults, hasStatement, readMigration } from './migration-files.js';
 
 const UP = '-- Up Migration';
 const DOWN = '-- Down Migration';
 const NAME = '20261127120000_x';
 
-const folder = testFolder();
-const severalFiles = testFolder();
-const withFolder = testFolder();
+const folder = useTestFolder();
+const severalFiles = useTestFolder();
+const withFolder = useTestFolder();
 
 function faultsOf(content: string | Buffer): Promise<string[]> {
   writeFileSync(join(folder, `${NAME}.sql`), content);

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
-import { testCopy } from '../../../test/support/project-copy.js';
+import { useProgramCopy } from '../../../test/support/project-copy.js';
 
-const { copy } = await testCopy();
+const { copy } = await useProgramCopy();
 
 it('says that the file of `new --from` is missing, also while migrations are pending', async () => {
   copy.add('0100_pending', 'select 1;');

@@ -3,12 +3,12 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from '@jest/globals';
 import { PG_MIGRATE_LOCK_ID } from 'node-pg-migrate';
-import { testCopy } from '../../../test/support/project-copy.js';
+import { useProgramCopy } from '../../../test/support/project-copy.js';
 import { until } from '../../../test/support/until.js';
 import type * as Connection from '../cli/connection.js';
 import type * as Run from './run-migrations.js';
 
-const { copy, database } = await testCopy();
+const { copy, database } = await useProgramCopy();
 process.env['DATABASE_URL'] = database.urlOf('order_lookup_owner');
 const module = join(copy.folder, 'dist/administration/migrate/run-migrations.js');
 const { applyPending, undo: undoIn } = (await import(module)) as typeof Run;

@@ -9,14 +9,14 @@ import { readList } from '../../../src/administration/csv/csv-lists.js';
 import { compareWithTable } from '../../../src/administration/csv/csv-migration.js';
 import { CODE_LIST_VALUE, COMMUNICATION_CODE, type Table } from '../../../src/database/tables.js';
 import type { Outcome } from '../../support/program.js';
-import { MIGRATIONS, testCopy } from '../../support/project-copy.js';
+import { MIGRATIONS, useProgramCopy } from '../../support/project-copy.js';
 import { until } from '../../support/until.js';
 
 const CODES = 'code_type,code,description,valid_from,valid_until';
 const VALUES = 'code_list,value,valid_from,valid_until';
 /** The line ends that the commands write. */
 const WINDOWS = { record_delimiter: 'windows' };
-const { copy, database } = await testCopy();
+const { copy, database } = await useProgramCopy();
 const client = await database.session();
 afterEach(() => database.query('truncate communication_code'));
 

@@ -8,11 +8,11 @@ import { Column } from 'typeorm';
 import type { Change } from '../../../src/administration/migrate/code-changes.js';
 import type { CodeRows } from '../../../src/lookups/code-rows.js';
 import { createDatabase } from '../../support/database.js';
-import { testFolder } from '../../support/test-folder.js';
+import { useTestFolder } from '../../support/test-folder.js';
 
 const database = await createDatabase();
 const client = await database.session();
-const path = join(testFolder(), 'codes.csv');
+const path = join(useTestFolder(), 'codes.csv');
 await database.query(
   `alter table communication_code
      add sample_note text constraint communication_code_sample_note_is_clean check (is_clean(sample_note, 64))`,

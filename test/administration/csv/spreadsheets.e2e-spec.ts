@@ -7,12 +7,12 @@ import { type Row, readList } from '../../../src/administration/csv/csv-lists.js
 import { compareWithTable } from '../../../src/administration/csv/csv-migration.js';
 import { COMMUNICATION_CODE } from '../../../src/database/tables.js';
 import { createDatabase } from '../../support/database.js';
-import { testFolder } from '../../support/test-folder.js';
+import { useTestFolder } from '../../support/test-folder.js';
 
 const BYTE_ORDER_MARK = '\ufeff';
 const database = await createDatabase();
 const client = await database.session();
-const folder = testFolder();
+const folder = useTestFolder();
 afterEach(() => database.query('truncate communication_code'));
 afterAll(() => database.drop());
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { PASSWORD, type TestDatabase, createDatabase } from '../../support/database.js';
 import type { Outcome } from '../../support/program.js';
-import { testCopy } from '../../support/project-copy.js';
+import { useProgramCopy } from '../../support/project-copy.js';
 
-const { copy, database: first } = await testCopy();
+const { copy, database: first } = await useProgramCopy();
 
 /** A role for one person, made as docs/operators.md shows. */
 const person = `ada_${first.name.slice(-12)}`;

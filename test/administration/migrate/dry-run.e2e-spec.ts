@@ -2,11 +2,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { issueKey } from '../../support/api-keys.js';
 import type { Outcome } from '../../support/program.js';
-import { testCopy } from '../../support/project-copy.js';
+import { useProgramCopy } from '../../support/project-copy.js';
 import { Proxy } from '../../support/proxy.js';
 import { until } from '../../support/until.js';
 
-const { copy, database } = await testCopy(({ urlOf }) => urlOf('order_lookup_owner'));
+const { copy, database } = await useProgramCopy(({ urlOf }) => urlOf('order_lookup_owner'));
 
 const SESSIONS = `from pg_stat_activity where datname = current_database()
   and application_name = 'order-lookup-administration'`;

@@ -3,9 +3,9 @@ import { describe, expect, it } from '@jest/globals';
 import type * as Connection from '../../../src/administration/cli/connection.js';
 import type * as Planning from '../../../src/administration/migrate/plan.js';
 import type * as Run from '../../../src/administration/migrate/run-migrations.js';
-import { testCopy } from '../../support/project-copy.js';
+import { useProgramCopy } from '../../support/project-copy.js';
 
-const { copy, database } = await testCopy();
+const { copy, database } = await useProgramCopy();
 process.env['DATABASE_URL'] = database.url;
 // Called in this process: a process for each file would take too long
 const folder = join(copy.folder, 'dist/administration/migrate');

@@ -2,9 +2,9 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import type { Outcome } from '../../support/program.js';
-import { MIGRATIONS, testCopy } from '../../support/project-copy.js';
+import { MIGRATIONS, useProgramCopy } from '../../support/project-copy.js';
 
-const { copy, database } = await testCopy(({ urlOf }) => urlOf('order_lookup_owner'));
+const { copy, database } = await useProgramCopy(({ urlOf }) => urlOf('order_lookup_owner'));
 const list = join(copy.folder, 'list.csv');
 
 function newFromList(): Promise<Outcome> {

@@ -2,9 +2,9 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { createDatabase } from '../../support/database.js';
 import { issueKey } from '../../support/api-keys.js';
 import type { Outcome } from '../../support/program.js';
-import { testCopy } from '../../support/project-copy.js';
+import { useProgramCopy } from '../../support/project-copy.js';
 
-const { copy, database } = await testCopy(({ urlOf }) => urlOf('order_lookup_owner'));
+const { copy, database } = await useProgramCopy(({ urlOf }) => urlOf('order_lookup_owner'));
 for (const client of ['Acme', 'Other']) await issueKey(database, { client });
 
 function plan(...words: string[]): Promise<Outcome> {

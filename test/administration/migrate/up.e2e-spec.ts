@@ -5,11 +5,11 @@ import type * as Runs from '../../../src/administration/migrate/run-migrations.j
 import { PASSWORD, type TestDatabase, createDatabase, queryAt } from '../../support/database.js';
 import { runLocally } from '../../support/local-program.js';
 import { type Outcome, readText } from '../../support/program.js';
-import { MIGRATIONS, testCopy } from '../../support/project-copy.js';
+import { MIGRATIONS, useProgramCopy } from '../../support/project-copy.js';
 import { until } from '../../support/until.js';
 
 /** After each test the files and variables of `copy` are reset. The database keeps its content. */
-const { copy, database } = await testCopy();
+const { copy, database } = await useProgramCopy();
 const GOOD = { status: 0, stderr: '' };
 
 function migrate(line: string): Promise<Outcome> {
