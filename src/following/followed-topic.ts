@@ -212,8 +212,8 @@ export class FollowedTopic<T, Rows = unknown> {
   /** The consequence for callers if the failure goes on. */
   private get callerImpact(): CallerImpact {
     const { maxAgeSeconds } = this.options.topic;
-    if (!this.served) return { name: 'refused' };
-    if (maxAgeSeconds === Infinity) return { name: 'none' };
+    if (!this.served) return { callers: 'refused' };
+    if (maxAgeSeconds === Infinity) return { callers: 'unaffected' };
     return toCallerImpact(maxAgeSeconds - this.ageSeconds);
   }
 }

@@ -5,7 +5,7 @@ const MINUTE_MS = 60_000;
 const SUBJECT = 'the database';
 const RETRYING = `${SUBJECT}: failed, retrying`;
 const REFUSING = `${SUBJECT}: failed, callers are refused`;
-const NONE: CallerImpact = { name: 'none' };
+const UNAFFECTED: CallerImpact = { callers: 'unaffected' };
 
 let lines: object[];
 let failure: RepeatedFailure;
@@ -25,16 +25,16 @@ afterEach(() => {
 
 it('a failure is logged when it begins, once a minute, and when it has ended', () => {
   const error = new Error('refused');
-  failure.noteFailure(error, NONE);
+  failure.noteFailure(error, UNAFFECTED);
   jest.advanceTimersByTime(MINUTE_MS - 1);
-  failure.noteFailure(error, NONE);
+  failure.noteFailure(error, UNAFFECTED);
   jest.advanceTimersByTime(1);
-  failure.noteFailure(error, NONE);
+  failure.noteFailure(error, UNAFFECTED);
   expect(failure.failuresInARow).toBe(3);
   failure.noteSuccess();
   failure.noteSuccess();
   expect(failure.failuresInARow).toBe(0);
-  failure.noteFailure(error, NONE);
+  failure.noteFailure(error, UNAFFECTED);
   expect(lines).toEqual([
     { level: 'warn', message: RETRYING, reason: 'refused', failures: 1 },
     { level: 'warn', message: RETRYING, reason: 'refused', failures: 3 },
@@ -57,7 +57,7 @@ it('a failure is logged immediately when its reason changes, and when callers be
 });
 
 it('the first failure is an error if callers are refused already', () => {
-  failure.noteFailure(new Error('refused'), { name: 'refused' });
+  failure.noteFailure(new Error('refused'), { callers: 'refused' });
   expect(lines).toEqual([{ level: 'error', message: REFUSING, reason: 'refused', failures: 1 }]);
 });
 
@@ -67,9 +67,9 @@ it.each([Infinity, -Infinity, -1e300])('a line has no date if callers are refuse
 });
 
 it('a failure is logged once a minute even if the clock of the machine is set back', () => {
-  failure.noteFailure(new Error('refused'), NONE);
+  failure.noteFailure(new Error('refused'), UNAFFECTED);
   jest.setSystemTime(Date.now() - 60 * MINUTE_MS);
   jest.advanceTimersByTime(MINUTE_MS);
-  failure.noteFailure(new Error('refused'), NONE);
+  failure.noteFailure(new Error('refused'), UNAFFECTED);
   expect(lines).toHaveLength(2);
 });

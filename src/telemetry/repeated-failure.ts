@@ -3,28 +3,23 @@ import type { ServiceLogger } from './service-logger.js';
 
 const SUMMARY_INTERVAL_MS = 60_000;
 
-/**
- * The effect of a lasting failure on callers:
- * - `none`: callers are never refused because of it.
- * - `refused-later`: callers are refused from a later time on.
- * - `refused`: callers are refused now. `secondsAgo` is undefined if they were refused from the start of the process.
- */
+/** The effect of a lasting failure on callers. `secondsAgo` is undefined if they were refused from the start on. */
 export type CallerImpact =
-  | { readonly name: 'none' }
-  | { readonly name: 'refused-later'; readonly secondsLeft: number }
-  | { readonly name: 'refused'; readonly secondsAgo?: number };
+  | { readonly callers: 'unaffected' }
+  | { readonly callers: 'refused-later'; readonly secondsLeft: number }
+  | { readonly callers: 'refused'; readonly secondsAgo?: number };
 
 /**
  * Returns the impact of a failure because of which callers are refused from some time on.
  * @param secondsLeft the seconds until that time; negative if the time has passed
  */
 export function toCallerImpact(secondsLeft: number): CallerImpact {
-  if (secondsLeft <= 0) return { name: 'refused', secondsAgo: -secondsLeft };
-  return { name: 'refused-later', secondsLeft };
+  if (secondsLeft <= 0) return { callers: 'refused', secondsAgo: -secondsLeft };
+  return { callers: 'refused-later', secondsLeft };
 }
 
 interface LoggedFailure {
-  readonly impact: CallerImpact['name'];
+  readonly callers: CallerImpact['callers'];
   readonly reason: string;
   /** The time by the monotonic clock. */
   readonly atMs: number;
@@ -57,7 +52,7 @@ export class RepeatedFailure {
   noteFailure(error: unknown, impact: CallerImpact): void {
     this.failures += 1;
     this.lastReason = toMessage(error);
-    const failure = { impact: impact.name, reason: this.lastReason, atMs: performance.now() };
+    const failure = { callers: impact.callers, reason: this.lastReason, atMs: performance.now() };
     if (!this.isWorthALine(failure)) return;
     this.logged = failure;
     this.writeLine(failure.reason, impact);
@@ -72,17 +67,17 @@ export class RepeatedFailure {
     this.logged = undefined;
   }
 
-  private isWorthALine({ impact, reason, atMs }: LoggedFailure): boolean {
+  private isWorthALine({ callers, reason, atMs }: LoggedFailure): boolean {
     const { logged } = this;
     if (!logged) return true;
-    const isChanged = impact !== logged.impact || reason !== logged.reason;
+    const isChanged = callers !== logged.callers || reason !== logged.reason;
     return isChanged || atMs - logged.atMs >= SUMMARY_INTERVAL_MS;
   }
 
   private writeLine(reason: string, impact: CallerImpact): void {
     const { failures, subject } = this;
     const fields = { reason, failures, callersRefusedAt: findRefusalDate(impact) };
-    if (impact.name === 'refused') {
+    if (impact.callers === 'refused') {
       this.logger.error({ message: `${subject}: failed, callers are refused`, ...fields });
     } else {
       this.logger.warn({ message: `${subject}: failed, retrying`, ...fields });
@@ -91,8 +86,8 @@ export class RepeatedFailure {
 }
 
 function findRefusalDate(impact: CallerImpact): Date | undefined {
-  if (impact.name === 'none') return undefined;
-  if (impact.name === 'refused-later') return computeDate(impact.secondsLeft);
+  if (impact.callers === 'unaffected') return undefined;
+  if (impact.callers === 'refused-later') return computeDate(impact.secondsLeft);
   return impact.secondsAgo === undefined ? undefined : computeDate(-impact.secondsAgo);
 }
 

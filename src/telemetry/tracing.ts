@@ -152,5 +152,5 @@ function logDiagnostics(logger: ServiceLogger): void {
   });
   // The batch processor reports failed exports here. Nobody reports a success, so `failures` in the log only grows
   const failure = new RepeatedFailure(logger, 'sending traces');
-  setGlobalErrorHandler((error) => failure.noteFailure(error, { name: 'none' }));
+  setGlobalErrorHandler((error) => failure.noteFailure(error, { callers: 'unaffected' }));
 }

@@ -107,8 +107,8 @@ export class Issuer {
    */
   private logMetadataFailure(error: unknown): void {
     const { name, keySetAddress } = this.settings;
-    if (this.lastMetadata) this.metadataFailure.noteFailure(error, { name: 'none' });
-    else if (keySetAddress === undefined) this.metadataFailure.noteFailure(error, { name: 'refused' });
+    if (this.lastMetadata) this.metadataFailure.noteFailure(error, { callers: 'unaffected' });
+    else if (keySetAddress === undefined) this.metadataFailure.noteFailure(error, { callers: 'refused' });
     else
       this.logger.debug({
         message: 'issuer: no metadata, so /docs and the contract lack its endpoints',

@@ -204,8 +204,8 @@ export class KeySet {
 
   private get callerImpact(): CallerImpact {
     const { secondsUntilRefusal } = this;
-    if (secondsUntilRefusal === 0) return { name: 'refused' };
-    return { name: 'refused-later', secondsLeft: secondsUntilRefusal };
+    if (secondsUntilRefusal === 0) return { callers: 'refused' };
+    return { callers: 'refused-later', secondsLeft: secondsUntilRefusal };
   }
 
   private get secondsUntilTooOld(): number {
