@@ -1,4 +1,4 @@
-// Remembered access tokens, and tokens whose members have any JSON type.
+// The service remembers the tokens that it has verified. Also here: tokens whose members have any JSON type.
 import { KeyObject, sign } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
@@ -10,7 +10,7 @@ const MAX_REMEMBERED_BYTES = 8 * 1024 ** 2;
 const LARGEST_TOKEN_BYTES = 12 * 1024;
 /** A claim that makes a token a little smaller than the largest token. */
 const PADDING = 'x'.repeat(8_500);
-/** Together, so many tokens with PADDING are larger than the limit. */
+/** So many tokens with PADDING are together larger than MAX_REMEMBERED_BYTES. */
 const TOO_MANY_TOKENS = 800;
 const ACCEPTED = expect.objectContaining({ outcome: 'accepted' });
 const EXPIRED = { outcome: 'refused', reason: 'expired', tokenClient: 'tests' };
@@ -37,9 +37,10 @@ async function verifiedCount(): Promise<number> {
 
 it('a token is refused until 30 s before its nbf', async () => {
   const nbf = Math.floor(Date.now() / 1000) + 3_600;
+  const acceptedFromMs = (nbf - 30) * 1_000;
   const token = await issuer.token({ claims: { nbf, exp: nbf + 60 } });
   jest.useFakeTimers({
-    now: (nbf - 30) * 1_000 - 1,
+    now: acceptedFromMs - 1,
     doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'],
   });
   expect(await verifier.verify(token)).toEqual({
@@ -47,7 +48,7 @@ it('a token is refused until 30 s before its nbf', async () => {
     reason: 'not-before',
     tokenClient: 'tests',
   });
-  jest.setSystemTime((nbf - 30) * 1_000);
+  jest.setSystemTime(acceptedFromMs);
   expect(await verifier.verify(token)).toEqual(ACCEPTED);
 });
 
@@ -55,17 +56,17 @@ describe('Ed25519 and EdDSA are one algorithm (RFC 9864)', () => {
   const NAMES = ['EdDSA', 'Ed25519', undefined];
   const PAIRS = NAMES.flatMap((keyName) => ['EdDSA', 'Ed25519'].map((tokenName) => ({ keyName, tokenName })));
 
-  it.each(PAIRS)('a token with the name $tokenName is accepted if the name in the key is $keyName', async (pair) => {
+  it.each(PAIRS)('a token with the alg $tokenName is accepted if its key has the alg $keyName', async (pair) => {
     const { keyName, tokenName } = pair;
     const key = issuer.findKey('EdDSA');
     const { published } = issuer;
     issuer.published = published.map((jwk) => (jwk.kid === key.kid ? { ...jwk, alg: keyName } : jwk));
-    const inUse = await new Verifier([issuer]).start();
+    const withThisKey = await new Verifier([issuer]).start();
     issuer.published = published;
     for (const kid of [key.kid, undefined]) {
       const content = `${encodePart({ alg: tokenName, kid })}.${encodePart(issuer.claims)}`;
       const signature = sign(null, Buffer.from(content), KeyObject.from(key.privateKey)).toString('base64url');
-      expect(await inUse.verify(`${content}.${signature}`)).toEqual(ACCEPTED);
+      expect(await withThisKey.verify(`${content}.${signature}`)).toEqual(ACCEPTED);
     }
   });
 });
@@ -77,7 +78,7 @@ describe('a verified token', () => {
     expect(await verifiedCount()).toBe(1);
   });
 
-  it('is remembered until later tokens have filled 8 MiB without a use of this token', async () => {
+  it('is remembered until tokens that were used after it fill 8 MiB', async () => {
     const claims = { padding: PADDING };
     const making = Array.from({ length: TOO_MANY_TOKENS }, () => issuer.token({ key: ecKey, claims }));
     const [inUse = '', ...others] = await Promise.all(making);
@@ -88,22 +89,22 @@ describe('a verified token', () => {
     await verifier.verify(inUse);
     const before = await verifiedCount();
     expect(before).toBe(TOO_MANY_TOKENS); // each was verified once, also the token in use, which is the oldest
-    let bytes = inUse.length;
+    let rememberedBytes = inUse.length;
     for (const token of others.toReversed()) {
       await verifier.verify(token);
       if ((await verifiedCount()) > before) break; // this token was forgotten, and had to be verified again
-      bytes += token.length;
+      rememberedBytes += token.length;
     }
-    expect(bytes).toBeLessThanOrEqual(MAX_REMEMBERED_BYTES);
-    expect(bytes).toBeGreaterThan(MAX_REMEMBERED_BYTES - 2 * LARGEST_TOKEN_BYTES);
+    expect(rememberedBytes).toBeLessThanOrEqual(MAX_REMEMBERED_BYTES);
+    expect(rememberedBytes).toBeGreaterThan(MAX_REMEMBERED_BYTES - 2 * LARGEST_TOKEN_BYTES);
   });
 
-  it('is remembered without the rest of the header in which it came', async () => {
+  it('is remembered without the rest of its Authorization header', async () => {
     const tokens = await Promise.all(Array.from({ length: 500 }, () => issuer.token({ key: ecKey })));
-    const blanks = ' '.repeat(14 * 1024);
+    const spaces = ' '.repeat(14 * 1024);
     const before = usedHeap();
     for (const token of tokens) {
-      const header = Buffer.from(`Bearer${blanks}${token}`).toString('latin1'); // one text, as Node.js makes a header
+      const header = Buffer.from(`Bearer${spaces}${token}`).toString('latin1'); // one string in memory, like a header
       expect(await verifier.tokens.verify(header)).toEqual(ACCEPTED);
     }
     expect(usedHeap() - before).toBeLessThan(4 * 1024 ** 2); // together the headers have 7 MiB

@@ -13,7 +13,7 @@ import { listen } from '../support/ports.js';
 const servers: Server[] = [];
 
 afterEach(() => {
-  jest.restoreAllMocks(); // a worker runs several files, which share AbortSignal
+  jest.restoreAllMocks(); // otherwise the next file of this worker would have the mock, too
   for (const server of servers.splice(0)) server.close();
 });
 
@@ -81,35 +81,43 @@ it('a request names the service, because some firewalls refuse requests without 
   expect(headers).toMatchObject({ 'user-agent': 'order-lookup-services' });
 });
 
-it('an answer that is not complete within the limit has its own reason', async () => {
+it('an answer that is not complete within the time limit fails with a reason that names the limit', async () => {
   jest.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort(new DOMException('', 'TimeoutError')));
   await expect(fetchJson(`http://${await serveRaw('')}`)).rejects.toThrow('gives no whole answer within 10 s');
 });
 
 const OK = 'HTTP/1.1 200 OK\r\n';
 it.each([
-  { what: 'a page', answer: `${OK}\r\n <!doctype html>`, fault: 'answers with a page (HTML or XML) instead of JSON' },
+  {
+    what: 'a page of HTML',
+    answer: `${OK}\r\n <!doctype html>`,
+    fault: 'answers with a page (HTML or XML) instead of JSON',
+  },
   { what: 'an empty body', answer: `${OK}Content-Length: 0\r\n\r\n`, fault: 'answers with an empty body' },
   {
-    what: 'UTF-16',
+    what: 'JSON in UTF-16',
     answer: Buffer.concat([Buffer.from(`${OK}\r\n`), Buffer.from('{}', 'utf16le')]),
     fault: 'a text that is not JSON',
   },
-  { what: 'half a document', answer: `${OK}\r\n{"keys":[`, fault: 'a text that is not JSON' },
-  { what: 'less than its length', answer: `${OK}Content-Length: 9\r\n\r\n{}`, fault: 'the connection was closed' },
+  { what: 'half a JSON document', answer: `${OK}\r\n{"keys":[`, fault: 'a text that is not JSON' },
+  {
+    what: 'a body shorter than its Content-Length',
+    answer: `${OK}Content-Length: 9\r\n\r\n{}`,
+    fault: 'the connection was closed',
+  },
   { what: 'a faulty chunk', answer: `${OK}Transfer-Encoding: chunked\r\n\r\nx\r\n{}`, fault: 'is not HTTP/1.1' },
   {
-    what: 'plain text as gzip',
+    what: 'plain text with the content-encoding gzip',
     answer: `${OK}Content-Length: 2\r\nContent-Encoding: gzip\r\n\r\n{}`,
     fault: 'content-encoding',
   },
   {
-    what: 'plain text as br',
+    what: 'plain text with the content-encoding br',
     answer: `${OK}Content-Length: 2\r\nContent-Encoding: br\r\n\r\n{}`,
     fault: 'content-encoding',
   },
   {
-    what: 'gzip as plain text',
+    what: 'gzip without a content-encoding',
     answer: Buffer.concat([Buffer.from(`${OK}\r\n`), gzipSync('{}')]),
     fault: 'a text that is not JSON',
   },
@@ -119,13 +127,13 @@ it.each([
     fault: 'the headers of the answer have more than 16 KiB',
   },
   { what: 'a redirect', answer: 'HTTP/1.1 301 Moved\r\nLocation: /a\r\n\r\n', fault: 'redirects (status 301) to' },
-  { what: 'nothing', answer: '', fault: 'the connection was closed' },
-  { what: 'another protocol', answer: 'SSH-2.0-OpenSSH\r\n', fault: 'is not HTTP/1.1' },
-])('an answer with $what has its own reason: $fault', async ({ answer, fault }) => {
+  { what: 'a connection that closes without an answer', answer: '', fault: 'the connection was closed' },
+  { what: 'an answer of another protocol (SSH)', answer: 'SSH-2.0-OpenSSH\r\n', fault: 'is not HTTP/1.1' },
+])('$what fails with the reason "$fault"', async ({ answer, fault }) => {
   await expect(fetchJson(`http://${await serveRaw(answer)}`)).rejects.toThrow(fault);
 });
 
-it('a body without an end is given up after the limit', async () => {
+it('a body without an end fails after the time limit, and its connection is closed', async () => {
   const limit = new AbortController();
   jest.spyOn(AbortSignal, 'timeout').mockReturnValue(limit.signal);
   const server = createServer((_, response) => response.writeHead(200).write('{'));
@@ -138,20 +146,20 @@ it('a body without an end is given up after the limit', async () => {
   await closing;
 });
 
-it('a server that speaks http at an https address has its own reason', async () => {
+it('a server without TLS at an https address fails with the reason "does not speak TLS"', async () => {
   await expect(fetchJson(`https://${await serveRaw('HTTP/1.1 400 Bad\r\n\r\n')}`)).rejects.toThrow(
     'does not speak TLS',
   );
 });
 
-(hasOpenSsl ? describe : describe.skip)('a server that', () => {
+(hasOpenSsl ? describe : describe.skip)('a server with TLS', () => {
   let authority: CertificateAuthority;
   beforeAll(() => {
     authority = new CertificateAuthority();
   });
   afterAll(() => authority.remove());
 
-  it('could speak HTTP/2 is asked by HTTP/1.1, because fetches would share a connection of HTTP/2', async () => {
+  it('is offered only HTTP/1.1, because all fetches would share one connection of HTTP/2', async () => {
     const { cert, key } = authority.issue('issuer', 'IP:127.0.0.1');
     const offered: string[] = [];
     const ALPNCallback = ({ protocols }: { protocols: string[] }): undefined => void offered.push(...protocols);
@@ -161,11 +169,11 @@ it('a server that speaks http at an https address has its own reason', async () 
   });
 
   it.each([
-    { what: 'sends no intermediate certificate', isWhole: false, fault: 'sends no intermediate certificate' },
-    { what: 'has a certificate of an unknown CA', isWhole: true, fault: 'the CA at the end of the server' },
-  ])('$what has its own reason', async ({ isWhole, fault }) => {
+    { what: 'sends no intermediate certificate', sendsCa: false, fault: 'sends no intermediate certificate' },
+    { what: 'has a certificate of an unknown CA', sendsCa: true, fault: 'the CA at the end of the server' },
+  ])('that $what fails with the reason "$fault"', async ({ sendsCa, fault }) => {
     const { cert, key } = authority.issue('issuer', 'IP:127.0.0.1');
-    const chain = [cert, ...(isWhole ? [authority.cert] : [])].map((file) => readFileSync(file, 'utf8'));
+    const chain = [cert, ...(sendsCa ? [authority.cert] : [])].map((file) => readFileSync(file, 'utf8'));
     const server = createTlsServer({ key: readFileSync(key), cert: chain.join('') });
     await expect(fetchJson(`https://${await serve(server)}`)).rejects.toThrow(fault);
   });

@@ -9,7 +9,6 @@ const MINUTE_SECONDS = 60;
 const REFRESH_SECONDS = 35;
 /** The time between the starts of two fetches after a failure, PAUSE_MS of key-set.ts. */
 const RETRY_SECONDS = 5;
-const notFetched = (): string => `The signing keys of ${source.url} were not fetched yet.`;
 
 let keys: SigningKey[];
 let source: Issuer;
@@ -30,7 +29,7 @@ afterEach(async () => {
   await source.close();
 });
 
-const statusOfNew = async (): Promise<number> => verifier.findStatus(await source.token());
+const statusOfNewToken = async (): Promise<number> => verifier.findStatus(await source.token());
 
 describe('before the first keys', () => {
   it('no token can be checked, so callers get 503', async () => {
@@ -40,18 +39,18 @@ describe('before the first keys', () => {
     });
     expect(verifier.issuer.ageSeconds).toBe(Infinity);
     expect(verifier.issuer.secondsUntilRefusal).toBe(0);
-    expect(verifier.issuers.unavailableReason).toBe(notFetched());
+    expect(verifier.issuers.unavailableReason).toBe(`The signing keys of ${source.url} were not fetched yet.`);
   });
 
   it.each(['down', 'status 500'] as const)('an issuer with the fault "%s" is asked again each 5 s', async (fault) => {
     source.fault = fault;
     await verifier.start();
     await verifier.pass(4 * RETRY_SECONDS + 1);
-    expect(await statusOfNew()).toBe(503);
+    expect(await statusOfNewToken()).toBe(503);
     expect(verifier.warnings).toHaveLength(1);
     source.fault = 'none';
     expect(await verifier.pass(RETRY_SECONDS)).toHaveLength(1);
-    expect(await statusOfNew()).toBe(200);
+    expect(await statusOfNewToken()).toBe(200);
     expect(verifier.issuers.unavailableReason).toBeUndefined();
   });
 });
@@ -63,16 +62,16 @@ it('the keys of an issuer that needs 9 s for an answer are used, because the lim
   jest.advanceTimersByTime(9_000);
   source.release();
   await verifier.until(() => !verifier.issuer.isAsked);
-  expect(await statusOfNew()).toBe(200);
+  expect(await statusOfNewToken()).toBe(200);
 });
 
-describe('with keys', () => {
+describe('after the first keys', () => {
   it('each fetch of an equal key set resets their age, and remembered tokens are not verified again', async () => {
     await verifier.start();
     const { keys: former } = verifier.issuer;
     await verifier.pass(MINUTE_SECONDS);
     expect(verifier.issuer.ageSeconds).toBe(MINUTE_SECONDS - REFRESH_SECONDS);
-    expect(verifier.issuer.keys).toBe(former);
+    expect(verifier.issuer.keys).toBe(former); // with another object the remembered tokens would be verified again
   });
 
   it('tokens are accepted until the keys are a day old, and then get 503', async () => {
@@ -82,16 +81,16 @@ describe('with keys', () => {
     source.fault = 'down';
     jest.advanceTimersByTime(DAY_MS - 1);
     await verifier.settled();
-    expect([await verifier.findStatus(remembered), await statusOfNew()]).toEqual([200, 200]);
+    expect([await verifier.findStatus(remembered), await statusOfNewToken()]).toEqual([200, 200]);
     jest.advanceTimersByTime(1);
-    expect([await verifier.findStatus(remembered), await statusOfNew()]).toEqual([503, 503]);
+    expect([await verifier.findStatus(remembered), await statusOfNewToken()]).toEqual([503, 503]);
     expect(verifier.issuers.unavailableReason).toBe(`The signing keys of ${source.url} are too old.`);
   });
 
   it('an issuer that begins to fail is asked each 5 s, and its return is a line in the log', async () => {
     await verifier.start();
     source.fault = 'status 500';
-    const attempts = [0, 1, 2, 3].map((failed) => REFRESH_SECONDS + failed * RETRY_SECONDS);
+    const attempts = [0, 1, 2, 3].map((failures) => REFRESH_SECONDS + failures * RETRY_SECONDS);
     expect(await verifier.pass(50)).toEqual(attempts);
     source.fault = 'none';
     await verifier.pass(MINUTE_SECONDS);

@@ -18,6 +18,10 @@ import {
 import { Verifier } from '../support/verifier.js';
 
 const MINUTE_SECONDS = 60;
+/** The time between the starts of two fetches, REFRESH_INTERVAL_MS of key-set.ts. */
+const REFRESH_SECONDS = 35;
+/** The least time from the start of a fetch to one for an unknown key id, PAUSE_MS of key-set.ts. */
+const PAUSE_SECONDS = 5;
 
 let issuer: Issuer;
 /** The keys that the issuer has when a test begins. */
@@ -49,10 +53,10 @@ afterEach(async () => {
 });
 
 const statusOf = (token: string): Promise<number> => verifier.findStatus(token);
-const statusOfNew = async (key?: SigningKey): Promise<number> => statusOf(await issuer.token({ key }));
-const statusOfHeader = async (header: object): Promise<number> =>
+const statusOfNewToken = async (key?: SigningKey): Promise<number> => statusOf(await issuer.token({ key }));
+const statusOfTokenWith = async (header: object): Promise<number> =>
   statusOf(await issuer.token({ header: { ...header } }));
-/** Returns the reason why a token is refused, or undefined if it is not. */
+/** Returns the reason why a token is refused, or undefined if it is accepted. */
 async function refusalOf(token: string): Promise<string | undefined> {
   const verdict = await verifier.verify(token);
   return verdict.outcome === 'refused' ? verdict.reason : undefined;
@@ -87,7 +91,7 @@ function rsaKey(kid: string, modulusLength: number): { jwk: JWK; token: string }
 }
 
 describe('a key set', () => {
-  it('that becomes empty gets all tokens refused within a minute, also remembered ones', async () => {
+  it('that becomes empty: within a minute all tokens are refused, also remembered ones', async () => {
     const known = await issuer.token();
     expect(await statusOf(known)).toBe(200);
     issuer.published = [];
@@ -105,8 +109,8 @@ describe('a key set', () => {
     issuer.published = [];
     await verifier.pass(MINUTE_SECONDS);
     issuer.published = published;
-    await verifier.pass(5);
-    expect(await statusOfNew()).toBe(200);
+    await verifier.pass(PAUSE_SECONDS);
+    expect(await statusOfNewToken()).toBe(200);
   });
 
   it('may have two keys with the same id: if one is withdrawn, only tokens of that key are refused', async () => {
@@ -120,14 +124,14 @@ describe('a key set', () => {
     issuer.published = [ec.jwk];
     await verifier.pass(MINUTE_SECONDS);
     expect([await statusOf(ofRsa), await statusOf(ofEc)]).toEqual([401, 200]);
-    expect([await statusOfNew(rsa), await statusOfNew(ec)]).toEqual([401, 200]);
+    expect([await statusOfNewToken(rsa), await statusOfNewToken(ec)]).toEqual([401, 200]);
   });
 
   it('may have a key twice, and unusable keys: only the tokens of usable keys are accepted', async () => {
     const twice = await createSigningKey('ES256', 'twice');
-    const { use: _, ...unmarked } = twice.jwk;
+    const { use: _, ...withoutUse } = twice.jwk;
     const { jwk } = issuer.signer;
-    const secret = await createSigningKey('RS256', 'secret');
+    const leaked = await createSigningKey('RS256', 'leaked');
     const weak = rsaKey('weak', 1_024);
     const strong = rsaKey('strong', 2_048);
     issuer.published = [
@@ -135,19 +139,19 @@ describe('a key set', () => {
       { ...jwk, kid: 'encryption', use: 'enc' },
       weak.jwk,
       strong.jwk,
-      { ...(await exportJWK(secret.privateKey)), kid: 'secret' },
+      { ...(await exportJWK(leaked.privateKey)), kid: 'leaked' },
       { kty: 'RSA', kid: 'broken', n: 'AA', e: 'AA' },
-      ...[twice.jwk, twice.jwk, unmarked],
+      ...[twice.jwk, twice.jwk, withoutUse],
       ...issuer.published,
     ];
     await verifier.pass(MINUTE_SECONDS);
-    for (const key of [twice, issuer.signer]) expect(await statusOfNew(key)).toBe(200);
+    for (const key of [twice, issuer.signer]) expect(await statusOfNewToken(key)).toBe(200);
     expect(await statusOf(strong.token)).toBe(200);
     expect(await statusOf(weak.token)).toBe(401);
-    expect(await statusOfHeader({ kid: 'broken' })).toBe(401);
-    expect(await statusOfHeader({ kid: undefined })).toBe(200); // several keys fit, and the last one verifies the token
-    expect(await statusOfNew(secret)).toBe(401);
-    expect(await statusOfHeader({ kid: 'encryption' })).toBe(401);
+    expect(await statusOfTokenWith({ kid: 'broken' })).toBe(401);
+    expect(await statusOfTokenWith({ kid: undefined })).toBe(200); // several keys fit, and the last one verifies it
+    expect(await statusOfNewToken(leaked)).toBe(401);
+    expect(await statusOfTokenWith({ kid: 'encryption' })).toBe(401);
     const shared = Buffer.from('AAAA', 'base64url');
     const hmac = (content: Buffer): Buffer => createHmac('sha256', shared).update(content).digest();
     expect(await statusOf(tokenSignedBy({ alg: 'HS256', kid: 'oct' }, hmac))).toBe(401);
@@ -162,11 +166,11 @@ describe('a key set', () => {
     expect(await statusOf(known)).toBe(200);
     issuer.published = [next.jwk];
     await verifier.pass(MINUTE_SECONDS);
-    expect([await statusOf(known), await statusOfNew(next)]).toEqual([401, 200]);
+    expect([await statusOf(known), await statusOfNewToken(next)]).toEqual([401, 200]);
   });
 
   it('is fetched 35 s after the last fetch began', async () => {
-    expect(await verifier.pass(150)).toEqual([35, 70, 105, 140]);
+    expect(await verifier.pass(150)).toEqual([1, 2, 3, 4].map((count) => count * REFRESH_SECONDS));
   });
 
   it('may have a key for less than 35 s: later the tokens of this key are refused, also remembered ones', async () => {
@@ -177,20 +181,20 @@ describe('a key set', () => {
     expect(await statusOf(token)).toBe(200);
     issuer.published = published;
     await verifier.pass(MINUTE_SECONDS);
-    expect([await statusOf(token), await statusOfNew(brief)]).toEqual([401, 401]);
+    expect([await statusOf(token), await statusOfNewToken(brief)]).toEqual([401, 401]);
   });
 
   it.each([{ isOldLeft: true }, { isOldLeft: false }])(
-    'that has another address is found within a minute; the old address still answers: $isOldLeft',
+    'that moves to another address is found within a minute (the old address still answers: $isOldLeft)',
     async ({ isOldLeft }) => {
       issuer.move({ isOldLeft });
       await issuer.rotate('moved');
       await verifier.pass(MINUTE_SECONDS);
-      expect(await statusOfNew()).toBe(200);
+      expect(await statusOfNewToken()).toBe(200);
     },
   );
 
-  it('does not replace metadata that are read again and equal, so the contract is not made again', async () => {
+  it('is fetched with the metadata: equal ones replace nothing, so the contract is not made again', async () => {
     const { metadata } = verifier.issuer;
     await verifier.pass(MINUTE_SECONDS);
     expect(metadata?.issuer).toBe(issuer.url);
@@ -201,7 +205,7 @@ describe('a key set', () => {
     issuer.metadata = { issuer: other.url, jwks_uri: `${other.url}/jwks` };
     await issuer.rotate('new');
     await verifier.pass(MINUTE_SECONDS);
-    expect(await statusOfNew()).toBe(200);
+    expect(await statusOfNewToken()).toBe(200);
     expect(verifier.warnings.map(({ message }) => message)).toContain(
       `metadata of issuer ${issuer.url}: failed, retrying`,
     );
@@ -210,7 +214,7 @@ describe('a key set', () => {
 
 describe('a token that no key verifies', () => {
   it('is refused without a fetch if its key id is known', async () => {
-    await verifier.pass(5); // a fetch would be allowed
+    await verifier.pass(PAUSE_SECONDS); // a fetch would be allowed
     const forged = [
       { key: stranger, header: { kid: issuer.signer.kid } },
       { header: { kid: 'ec-1' } }, // the key of this id is for another algorithm
@@ -221,9 +225,9 @@ describe('a token that no key verifies', () => {
   });
 
   it.each([{ kid: undefined }, { kid: 7 }, { kid: null }])(
-    'is refused without a fetch if it names no key: $kid',
+    'is refused without a fetch if its key id is $kid',
     async ({ kid }) => {
-      await verifier.pass(5);
+      await verifier.pass(PAUSE_SECONDS);
       expect(await statusOf(tokenSignedBy({ alg: 'RS256', kid }, () => Buffer.alloc(256)))).toBe(401);
       expect(issuer.jwksHits).toBe(1);
     },
@@ -231,51 +235,51 @@ describe('a token that no key verifies', () => {
 
   it('causes a fetch only if the last fetch was 5 s ago or earlier, and is refused', async () => {
     const statuses: number[] = [];
-    const asked = await verifier.pass(12, async () => statuses.push(await statusOfHeader({ kid: 'x' })));
+    const asked = await verifier.pass(12, async () => statuses.push(await statusOfTokenWith({ kid: 'x' })));
     expect(new Set(statuses)).toEqual(new Set([401]));
-    expect(asked).toEqual([5, 10]);
+    expect(asked).toEqual([PAUSE_SECONDS, 2 * PAUSE_SECONDS]);
   });
 
   it('gets 503 if its fetch fails, and the fetch is repeated after 5 s', async () => {
-    await verifier.pass(5);
+    await verifier.pass(PAUSE_SECONDS);
     issuer.fault = 'status 500';
     const verdict = { outcome: 'undecided', reason: 'signing-keys-not-fetched' };
     const asked = await verifier.pass(12, async () => {
       expect(await verifier.verify(await issuer.token({ header: { kid: 'x' } }))).toMatchObject(verdict);
     });
-    expect(asked).toEqual([1, 6, 11]);
+    expect(asked).toEqual([1, 1 + PAUSE_SECONDS, 1 + 2 * PAUSE_SECONDS]);
   });
 
   it('waits for a running fetch, while tokens of known keys do not wait', async () => {
     issuer.fault = 'held';
-    await verifier.pass(35);
-    const unknown = statusOfHeader({ kid: 'x' });
-    expect(await statusOfNew()).toBe(200);
+    await verifier.pass(REFRESH_SECONDS);
+    const unknown = statusOfTokenWith({ kid: 'x' });
+    expect(await statusOfNewToken()).toBe(200);
     issuer.release();
     expect(await unknown).toBe(401);
     expect(issuer.jwksHits).toBe(2);
   });
 
   it('waits 2 s at most, and the fetch goes on, so that the next call has the key', async () => {
-    await verifier.pass(5);
+    await verifier.pass(PAUSE_SECONDS);
     const key = await issuer.rotate('slowly-published');
     issuer.fault = 'held';
-    const first = statusOfNew(key);
+    const first = statusOfNewToken(key);
     await verifier.until(() => issuer.isHoldingBack);
     jest.advanceTimersByTime(2_000);
     expect(await first).toBe(503);
     issuer.release();
     await verifier.until(() => !verifier.issuer.isAsked);
-    expect(await statusOfNew(key)).toBe(200);
+    expect(await statusOfNewToken(key)).toBe(200);
     expect(issuer.jwksHits).toBe(2);
   });
 
   it('causes a second fetch if the running fetch began 5 s ago, before the key was published', async () => {
     issuer.fault = 'held';
-    await verifier.pass(35);
+    await verifier.pass(REFRESH_SECONDS);
     jest.advanceTimersByTime(6_000);
     const key = await issuer.rotate('published-meanwhile');
-    const status = statusOfNew(key);
+    const status = statusOfNewToken(key);
     issuer.release(); // answers with the key set without the new key
     await verifier.until(() => issuer.jwksHits === 3);
     issuer.release();
@@ -283,7 +287,7 @@ describe('a token that no key verifies', () => {
   });
 
   it('waits for the same fetch as all other such tokens', async () => {
-    await verifier.pass(5);
+    await verifier.pass(PAUSE_SECONDS);
     const tokens = await Promise.all(
       Array.from({ length: 500 }, (_, index) => issuer.token({ header: { kid: `forged-${index}` } })),
     );
@@ -297,21 +301,21 @@ describe('a token that no key verifies', () => {
     issuer.fault = 'silent metadata';
     await verifier.pass(6);
     const key = await issuer.rotate('beside-silent-metadata');
-    await verifier.pass(5);
-    expect(await statusOfNew(key)).toBe(200);
+    await verifier.pass(PAUSE_SECONDS);
+    expect(await statusOfNewToken(key)).toBe(200);
   });
 });
 
 describe('a rotation', () => {
   it('without a warning: the first token of the new key gets 200 if there was no fetch in the last 5 s', async () => {
     for (const kid of ['k1', 'k2', 'k3']) {
-      await verifier.pass(MINUTE_SECONDS + 5);
+      await verifier.pass(MINUTE_SECONDS + PAUSE_SECONDS);
       const former = issuer.signer;
       await issuer.rotate(kid, { keepOld: false });
-      const crowd = Array.from({ length: 50 }, () => statusOfNew());
+      const crowd = Array.from({ length: 50 }, () => statusOfNewToken());
       expect(new Set(await Promise.all(crowd))).toEqual(new Set([200]));
       await verifier.pass(1);
-      expect(await statusOfNew(former)).toBe(401);
+      expect(await statusOfNewToken(former)).toBe(401);
     }
   });
 
@@ -343,7 +347,7 @@ describe('a rotation', () => {
       const flood = () => Promise.all([forge(), forge(), forge(), forge()]);
       const before = await verifier.pass(20, flood);
       await issuer.rotate('new');
-      const published = await verifier.pass(5, flood);
+      const published = await verifier.pass(PAUSE_SECONDS, flood);
       const token = await issuer.token();
       const statuses = new Set<number>();
       const after = await verifier.pass(120, async () => {
@@ -353,14 +357,17 @@ describe('a rotation', () => {
       });
       expect([...statuses]).toEqual([200]);
       const fetches = [...before, ...published, ...after].length;
-      expect(fetches).toBeLessThanOrEqual(145 / 5 + 145 / 35); // those for tokens, and those of the timer
+      const passed = 20 + PAUSE_SECONDS + 120;
+      const fetchesForTokens = passed / PAUSE_SECONDS;
+      const fetchesByTimer = passed / REFRESH_SECONDS;
+      expect(fetches).toBeLessThanOrEqual(fetchesForTokens + fetchesByTimer);
     },
   );
 
   it.each<Fault>(['slow', 'status 500', 'down'])(
-    'while the key set is %s: tokens of the new key get 503 until a fetch succeeds, those of known keys always get 200',
+    'while the issuer has the fault "%s": tokens of the new key get 503, and those of known keys 200',
     async (fault) => {
-      await verifier.pass(5);
+      await verifier.pass(PAUSE_SECONDS);
       issuer.fault = fault;
       const known = await issuer.token();
       await issuer.rotate('new');
@@ -379,13 +386,13 @@ describe('a rotation', () => {
 });
 
 describe('an issuer whose nodes have different key sets', () => {
-  it('refuses nobody: a key that one answer lacks is used, because the next answer has it', async () => {
+  it('loses no caller: a key that one answer lacks stays in use, because the next answer has it', async () => {
     const { published } = issuer;
     await issuer.rotate('on-one-node');
     issuer.nodes = [issuer.published, published];
     const tokens = [await issuer.token(), await issuer.token({ key: issuer.findKey('RS256') })];
-    await verifier.pass(5);
-    expect(await statusOfNew()).toBe(200); // the token caused a fetch, because its key id was unknown
+    await verifier.pass(PAUSE_SECONDS);
+    expect(await statusOfNewToken()).toBe(200); // the token caused a fetch, because its key id was unknown
     const statuses = new Set<number>();
     const asked = await verifier.pass(300, async () => {
       for (const token of [...tokens, await issuer.token()]) statuses.add(await statusOf(token));
@@ -399,18 +406,18 @@ describe('an issuer whose nodes have different key sets', () => {
     await issuer.rotate('alone', { keepOld: false });
     issuer.nodes = [published, issuer.published];
     await verifier.pass(MINUTE_SECONDS);
-    const asked = await verifier.pass(350);
-    expect(asked.length).toBeLessThanOrEqual(20);
-    for (const key of [issuer.signer, issuer.findKey('RS256')]) expect(await statusOfNew(key)).toBe(200);
+    const asked = await verifier.pass(10 * REFRESH_SECONDS);
+    expect(asked.length).toBeLessThanOrEqual(2 * 10);
+    for (const key of [issuer.signer, issuer.findKey('RS256')]) expect(await statusOfNewToken(key)).toBe(200);
   });
 
-  it('has a withdrawn key refused after two fetches that lack the key, the second 1 s after the first', async () => {
+  it('withdraws a key: its tokens are refused after two fetches without the key, 1 s apart', async () => {
     const token = await issuer.token();
     issuer.published = issuer.published.slice(1);
-    const asked = await verifier.pass(35);
+    const asked = await verifier.pass(REFRESH_SECONDS);
     expect(await statusOf(token)).toBe(200);
-    expect([...asked, ...(await verifier.pass(1))]).toEqual([35, 1]);
-    expect([await statusOf(token), await statusOfNew()]).toEqual([401, 401]);
+    expect([...asked, ...(await verifier.pass(1))]).toEqual([REFRESH_SECONDS, 1]);
+    expect([await statusOf(token), await statusOfNewToken()]).toEqual([401, 401]);
   });
 });
 
@@ -429,7 +436,7 @@ describe('an issuer', () => {
       const key = await createSigningKey('ES256', 'of-this-answer');
       issuer.published = [key.jwk];
       await verifier.pass(MINUTE_SECONDS);
-      await verifier.pass(5);
+      await verifier.pass(PAUSE_SECONDS);
       expect(verifier.warnings).toContainEqual(
         expect.objectContaining({
           message: `issuer ${issuer.url}: failed, retrying`,
@@ -442,27 +449,31 @@ describe('an issuer', () => {
   );
 
   it.each([
-    { what: 'nothing', members: { issuer: undefined }, fault: 'names no issuer, so it is no metadata document' },
+    { what: 'no issuer', members: { issuer: undefined }, fault: 'names no issuer, so it is no metadata document' },
     { what: 'another issuer', members: { issuer: 'https://b' }, fault: 'names the issuer "https://b", not https://a' },
-    { what: 'it with a slash', members: { issuer: 'https://a/' }, fault: 'has to be exactly the iss of the tokens' },
-    { what: 'no key set', members: { jwks_uri: '' }, fault: 'has no jwks_uri' },
-    { what: 'a list', members: { jwks_uri: ['https://a/jwks'] }, fault: 'has no jwks_uri' },
     {
-      what: 'a key set in the address, itself on loopback',
+      what: 'its name with a slash at the end',
+      members: { issuer: 'https://a/' },
+      fault: 'has to be exactly the iss of the tokens',
+    },
+    { what: 'no key set', members: { jwks_uri: '' }, fault: 'has no jwks_uri' },
+    { what: 'a list of key sets', members: { jwks_uri: ['https://a/jwks'] }, fault: 'has no jwks_uri' },
+    {
+      what: 'a key set inside a data: address, and the issuer is on loopback',
       issuer: 'http://127.0.0.1',
       members: { jwks_uri: 'data:,{"keys":[]}' },
       fault: 'without https',
     },
-    { what: 'plain http', members: { jwks_uri: 'http://a/jwks' }, fault: 'without https' },
-    { what: 'loopback', members: { jwks_uri: 'http://127.0.0.1/jwks' }, fault: 'without https' },
-    { what: 'a user', members: { jwks_uri: 'https://u:p@a/jwks' }, fault: 'with a user' },
+    { what: 'a key set over plain http', members: { jwks_uri: 'http://a/jwks' }, fault: 'without https' },
+    { what: 'a key set on loopback', members: { jwks_uri: 'http://127.0.0.1/jwks' }, fault: 'without https' },
+    { what: 'a user in the address of the key set', members: { jwks_uri: 'https://u:p@a/jwks' }, fault: 'with a user' },
     {
-      what: 'plain http, itself on loopback',
+      what: 'a key set over plain http, and the issuer is on loopback',
       issuer: 'http://127.0.0.1',
       members: { jwks_uri: 'http://a/jwks' },
       fault: 'without https',
     },
-  ])('has its metadata refused if they name $what', async (row) => {
+  ])('has its metadata refused if they contain $what', async (row) => {
     const { issuer: name = 'https://a', members, fault } = row;
     const published = publish({ issuer: name, jwks_uri: `${name}/jwks`, ...members });
     await expect(discover(name, { OAUTH_ALLOW_HTTP: false }, published)).rejects.toThrow(fault);
@@ -490,7 +501,7 @@ describe('an issuer', () => {
     expect(fetch).not.toHaveBeenCalled();
   });
 
-  it('that gives no answer is not asked at its second address', async () => {
+  it('that gives no answer at the first address of its metadata is not asked at the second', async () => {
     const fetch = publish({}).mockRejectedValue(explainFetchError('https://a', new Error('socket hang up')));
     await expect(discover('https://a', { OAUTH_ALLOW_HTTP: false }, fetch)).rejects.toThrow('socket hang up');
     expect(fetch).toHaveBeenCalledTimes(1);

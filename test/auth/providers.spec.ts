@@ -35,16 +35,16 @@ const PROVIDERS = parse(readFileSync('test/auth/provider-tokens.yaml', 'utf8')) 
 let issuer: Issuer;
 beforeAll(async () => {
   issuer = await Issuer.start();
-  const { kid: _kid, alg: _alg, ...encryption } = (await createSigningKey('RS256', 'encryption')).jwk;
+  const { kid: _kid, alg: _alg, ...encryptionKey } = (await createSigningKey('RS256', 'encryption')).jwk;
   const second = await createSigningKey('RS256', 'rsa-2');
-  issuer.published.unshift({ ...encryption, use: 'enc' }, second.jwk);
+  issuer.published.unshift({ ...encryptionKey, use: 'enc' }, second.jwk);
 });
 afterAll(() => issuer.close());
 beforeEach(() => {
   Verifier.replaceClock();
   // Only the issuer of the test is asked, at its http address, and never a real provider
   jest.spyOn(https, 'get').mockImplementation(() => {
-    throw new Error('only the issuer of the test is asked');
+    throw new Error('a real provider was asked');
   });
 });
 afterEach(() => {
@@ -70,27 +70,28 @@ async function judge(token: string, settings: Settings): Promise<string> {
 
 describe.each(PROVIDERS)('$name', ({ settings, tokens }) => {
   it.each(tokens)('$what: $outcome', async ({ outcome, header, claims, settings: others }) => {
-    const whose = { iss: firstOf(settings['OAUTH_ISSUER']), aud: firstOf(settings['OAUTH_AUDIENCE']) };
+    const issuerAndAudience = { iss: firstOf(settings['OAUTH_ISSUER']), aud: firstOf(settings['OAUTH_AUDIENCE']) };
     const token = await issuer.token({
       header: { typ: 'JWT', ...withoutNull(header) },
-      claims: { client_id: undefined, ...whose, ...withoutNull(claims) },
+      claims: { client_id: undefined, ...issuerAndAudience, ...withoutNull(claims) },
     });
     expect(await judge(token, { ...settings, ...others })).toBe(outcome);
   });
 });
 
+const GROUP_ID = '5b9f0c1e-8f57-4d0e-9a55-0c9f6a0c7d11';
 const ENTRA_ID = { OAUTH_ISSUER: 'https://login.microsoftonline.com/tenant/v2.0', OAUTH_AUDIENCE: AUDIENCE };
 
 it.each([
   { count: 200, outcome: 'accepted' },
   { count: 400, outcome: 'too-long' },
 ])('a token of Entra ID with $count groups: $outcome', async ({ count, outcome }) => {
-  const groups = Array.from({ length: count }, () => '5b9f0c1e-8f57-4d0e-9a55-0c9f6a0c7d11');
+  const groups = Array.from({ length: count }, () => GROUP_ID);
   const token = await issuer.token({ claims: { iss: ENTRA_ID.OAUTH_ISSUER, groups } });
   expect(await judge(token, ENTRA_ID)).toBe(outcome);
 });
 
-it('a token of Entra ID for Microsoft Graph is refused because of its signature, which covers a hash of its nonce', async () => {
+it('a token of Entra ID for Microsoft Graph is refused: its signature covers the hash of its nonce', async () => {
   const nonce = 'nonce of the token';
   const signedNonce = createHash('sha256').update(nonce).digest('base64url');
   const signed = await issuer.token({ header: { nonce: signedNonce }, claims: { iss: ENTRA_ID.OAUTH_ISSUER } });
@@ -99,8 +100,11 @@ it('a token of Entra ID for Microsoft Graph is refused because of its signature,
   expect(await judge(token, ENTRA_ID)).toBe('signature');
 });
 
+/** The first cell of a row of a table, but not the heading `Provider`. */
+const FIRST_CELL = /^\| (?!Provider)([^|-][^|]*) \|/gm;
+
 it('each provider of docs/identity-providers.md has tokens here, and each provider here has a row there', () => {
   const [rows = ''] = readFileSync('docs/identity-providers.md', 'utf8').split('## Tokens that are no JWT');
-  const names = Array.from(rows.matchAll(/^\| (?!Provider)([^|-][^|]*) \|/gm), ([, name]) => name);
-  expect(new Set(names)).toEqual(new Set(PROVIDERS.map(({ name }) => name)));
+  const documented = Array.from(rows.matchAll(FIRST_CELL), ([, name]) => name);
+  expect(new Set(documented)).toEqual(new Set(PROVIDERS.map(({ name }) => name)));
 });

@@ -1,5 +1,5 @@
-// A service with a scope, a token type and a rate limit. The other tests are about the lines that its log has for
-// refusals: the `instance` of a 401 leads to one line, which says which credential was refused, why, and whose it was.
+// A service that requires a scope, a token type and a listed client, and limits requests. The `instance` of a refusal
+// leads to one line of the log, which says which credential was refused, why, and whose it was.
 import { randomUUID } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
@@ -13,6 +13,7 @@ import type { Reply } from '../support/exchange.js';
 
 const PATH: string = PATHS.orderUpdate;
 const LIMIT = 40;
+/** The API keys by the names of their clients. */
 const keys: Record<string, IssuedKey> = {};
 liftLimitsOfIssuers();
 slowMonotonicClock();
@@ -46,20 +47,20 @@ const askWith = (client: string, authorization: string): Promise<Reply> =>
   ask(client, { headers: { Authorization: authorization } });
 
 it('OAUTH_REQUIRED_SCOPE: a token without the scope gets 403, which names the scope', async () => {
-  const lacking = [undefined, 'lookups', 'lookups.read.all', ['x'], ['no lookups.read'], 7];
-  for (const scope of lacking) {
+  const insufficient = [undefined, 'lookups', 'lookups.read.all', ['x'], ['no lookups.read'], 7];
+  for (const scope of insufficient) {
     const reply = await askWith('Scopes', await token({ scope }));
     expectProblem(reply, 'insufficient-scope');
     expect(reply.headers.get('www-authenticate')).toBe(
       'Bearer realm="order-lookup-services", error="insufficient_scope", scope="lookups.read"',
     );
   }
-  const granted = [
+  const sufficient = [
     { scope: 'other lookups.read' },
     { scope: '', scp: 'lookups.read' },
     { scope: '', scp: ['lookups.read'] },
   ];
-  for (const claims of granted) {
+  for (const claims of sufficient) {
     expect((await askWith('Scopes', await token(claims))).status).toBe(200);
   }
 });
@@ -67,7 +68,7 @@ it('OAUTH_REQUIRED_SCOPE: a token without the scope gets 403, which names the sc
 it('RATE_LIMIT_PER_MINUTE counts every request with a valid key, also those that are refused', async () => {
   const Authorization = await token();
   const good: Sent = { headers: { Authorization } };
-  const same: Sent = { headers: { Authorization, 'If-None-Match': '*' } };
+  const unchanged: Sent = { headers: { Authorization, 'If-None-Match': '*' } };
   const forged: Sent = { headers: { Authorization: 'Bearer a.b.c' } };
   const invalid: Sent = { ...good, path: `${PATHS.communicationCodes}?x=1` };
   const withoutScope: Sent = { headers: { Authorization: world.token } };
@@ -79,7 +80,7 @@ it('RATE_LIMIT_PER_MINUTE counts every request with a valid key, also those that
   };
   const first = await expectReply(good, 200, LIMIT - 1);
   expect(first.headers.get('ratelimit-policy')).toBe(`"key";q=${LIMIT};w=60`);
-  await expectReply(same, 304, LIMIT - 2);
+  await expectReply(unchanged, 304, LIMIT - 2);
   const refused = await expectReply(forged, 401, LIMIT - 3);
   expect(refused.headers.get('www-authenticate')).toMatch(/^ApiKey .*, Bearer /);
   await expectReply(invalid, 400, LIMIT - 4);
@@ -89,14 +90,16 @@ it('RATE_LIMIT_PER_MINUTE counts every request with a valid key, also those that
   expectProblem(beyond, 'too-many-requests');
   expect(Number(beyond.headers.get('retry-after'))).toBeGreaterThan(0);
   await expectReply(forged, 429, 0);
-  await expectReply(same, 429, 0);
+  await expectReply(unchanged, 429, 0);
   expect((await ask('Scopes', good)).status).toBe(200);
 });
 
 interface Refusal {
+  /** The refused credentials. */
+  readonly what: string;
   /** The reason in the log. */
   readonly reason: string;
-  /** The client that the log names for a token whose signature was verified. */
+  /** The client of the token in the log. */
   readonly tokenClient?: string;
   readonly status: number;
   readonly credential: string;
@@ -107,7 +110,6 @@ interface Refusal {
   readonly authorization?: () => Promise<string | undefined>;
 }
 
-const EXPIRED = { exp: 1 };
 /** Returns a token with another header. Its signature is wrong, but the service checks the header first. */
 async function withHeader(header: object): Promise<string> {
   return (await token()).replace(/^[^.]+/, encodePart(header));
@@ -115,12 +117,13 @@ async function withHeader(header: object): Promise<string> {
 const sends = (text: string | undefined) => async (): Promise<string | undefined> => text;
 
 const REFUSED_KEYS: readonly Refusal[] = [
-  { reason: 'revoked', status: 401, credential: 'api_key', client: 'Revoked Inc' },
-  { reason: 'expired', status: 401, credential: 'api_key', client: 'Expired Ltd' },
-  { reason: 'unknown', status: 401, credential: 'api_key', key: generateApiKey },
-  { reason: 'malformed', status: 401, credential: 'api_key', key: () => 'ols_mistyped' },
-  { reason: 'missing', status: 401, credential: 'api_key', key: () => undefined },
+  { what: 'a revoked API key', reason: 'revoked', status: 401, credential: 'api_key', client: 'Revoked Inc' },
+  { what: 'an expired API key', reason: 'expired', status: 401, credential: 'api_key', client: 'Expired Ltd' },
+  { what: 'an unknown API key', reason: 'unknown', status: 401, credential: 'api_key', key: generateApiKey },
+  { what: 'a mistyped API key', reason: 'malformed', status: 401, credential: 'api_key', key: () => 'ols_mistyped' },
+  { what: 'no API key', reason: 'missing', status: 401, credential: 'api_key', key: () => undefined },
   {
+    what: 'neither credential',
     reason: 'missing, missing',
     status: 401,
     credential: 'api_key, access_token',
@@ -132,40 +135,49 @@ const REFUSED_KEYS: readonly Refusal[] = [
 /** An encrypted token, which has five parts (RFC 7516). */
 const ENCRYPTED = `${encodePart({ alg: 'RSA-OAEP', enc: 'A256GCM' })}.a.b.c.d`;
 
-const REFUSED_TOKENS: readonly Pick<Refusal, 'reason' | 'authorization' | 'tokenClient'>[] = [
-  { reason: 'missing', authorization: sends(undefined) },
-  { reason: 'scheme', authorization: sends('Basic dXNlcjpwYXNz') },
-  { reason: 'not-a-jwt', authorization: sends('an-opaque-token') },
-  { reason: 'not-a-jwt', authorization: sends(ENCRYPTED) },
-  { reason: 'malformed', authorization: async () => `${await token()}=` },
-  { reason: 'expired', tokenClient: 'tests', authorization: () => token(EXPIRED) },
-  { reason: 'too-long', authorization: () => token({ padding: 'x'.repeat(9_200) }) },
-  { reason: 'audience', tokenClient: 'tests', authorization: () => token({ aud: 'other' }) },
-  { reason: 'client', tokenClient: 'foreign', authorization: () => token({ client_id: 'foreign', azp: 'tests' }) },
-  { reason: 'issuer', authorization: () => token({ iss: 'https://other' }) },
-  { reason: 'type', tokenClient: 'tests', authorization: () => token({}, { typ: 'JWT' }) },
-  { reason: 'type', tokenClient: 'tests', authorization: () => token({}, { typ: undefined }) },
-  { reason: 'claims', tokenClient: 'tests', authorization: () => token({ iat: 'yesterday' }) },
-  {
-    reason: 'algorithm',
-    authorization: () => withHeader({ alg: 'none' }),
-  },
-  { reason: 'critical', authorization: () => withHeader({ alg: 'RS256', crit: ['x'] }) },
-  { reason: 'another-kind', tokenClient: 'tests', authorization: () => token({ typ: 'ID' }) },
-  { reason: 'no-expiry', tokenClient: 'tests', authorization: () => token({ exp: undefined }) },
-  { reason: 'not-before', tokenClient: 'tests', authorization: () => token({ nbf: 4_102_444_800 }) },
-  { reason: 'signature', authorization: async () => (await token()).replace(/[^.]+$/, 'AAAA') },
-  { reason: 'unknown-key', authorization: () => token({}, { kid: 'second' }) },
-  { reason: 'scope', tokenClient: 'tests', authorization: () => token({ scope: 'other' }) },
+type TokenRefusal = Pick<Refusal, 'what' | 'reason' | 'authorization' | 'tokenClient'>;
+
+/** Refused before the signature is verified, so that the log names no client of the token. */
+const UNVERIFIED_TOKENS: readonly TokenRefusal[] = [
+  { what: 'no token', reason: 'missing', authorization: sends(undefined) },
+  { what: 'the scheme Basic', reason: 'scheme', authorization: sends('Basic dXNlcjpwYXNz') },
+  { what: 'an opaque token', reason: 'not-a-jwt', authorization: sends('an-opaque-token') },
+  { what: 'an encrypted token', reason: 'not-a-jwt', authorization: sends(ENCRYPTED) },
+  { what: 'a token with padding', reason: 'malformed', authorization: async () => `${await token()}=` },
+  { what: 'too long a token', reason: 'too-long', authorization: () => token({ padding: 'x'.repeat(9_200) }) },
+  { what: 'a token of another issuer', reason: 'issuer', authorization: () => token({ iss: 'https://other' }) },
+  { what: 'a token with the algorithm none', reason: 'algorithm', authorization: () => withHeader({ alg: 'none' }) },
+  { what: 'a token with crit', reason: 'critical', authorization: () => withHeader({ alg: 'RS256', crit: ['x'] }) },
+  { what: 'a cut token', reason: 'signature', authorization: async () => (await token()).replace(/[^.]+$/, 'AAAA') },
+  { what: 'a token with an unknown key id', reason: 'unknown-key', authorization: () => token({}, { kid: 'second' }) },
 ];
-it.each<Refusal>([
-  ...REFUSED_KEYS,
-  ...REFUSED_TOKENS.map((refusal) => {
-    const status = refusal.reason === 'scope' ? 403 : 401;
-    return { ...refusal, status, credential: 'access_token', client: 'test' };
-  }),
-])(
-  'a refusal because of "$reason" is a $status, and its log line names the credential $credential',
+const VERIFIED_TOKENS: readonly TokenRefusal[] = [
+  { what: 'an expired token', reason: 'expired', authorization: () => token({ exp: 1 }) },
+  { what: 'a token for another audience', reason: 'audience', authorization: () => token({ aud: 'other' }) },
+  { what: 'a token of the type JWT', reason: 'type', authorization: () => token({}, { typ: 'JWT' }) },
+  { what: 'a token without a type', reason: 'type', authorization: () => token({}, { typ: undefined }) },
+  { what: 'a token whose iat is a text', reason: 'claims', authorization: () => token({ iat: 'yesterday' }) },
+  { what: 'an ID token', reason: 'another-kind', authorization: () => token({ typ: 'ID' }) },
+  { what: 'a token without exp', reason: 'no-expiry', authorization: () => token({ exp: undefined }) },
+  { what: 'a token that begins in 2100', reason: 'not-before', authorization: () => token({ nbf: 4_102_444_800 }) },
+  { what: 'a token without the scope', reason: 'scope', authorization: () => token({ scope: 'other' }) },
+  {
+    what: 'a token of a client that is not listed',
+    reason: 'client',
+    tokenClient: 'foreign',
+    authorization: () => token({ client_id: 'foreign', azp: 'tests' }),
+  },
+];
+const REFUSED_TOKENS = [
+  ...UNVERIFIED_TOKENS,
+  ...VERIFIED_TOKENS.map((refusal) => ({ tokenClient: 'tests', ...refusal })),
+].map((refusal) => {
+  const status = refusal.reason === 'scope' ? 403 : 401;
+  return { ...refusal, status, credential: 'access_token', client: 'test' };
+});
+
+it.each<Refusal>([...REFUSED_KEYS, ...REFUSED_TOKENS])(
+  '$what gets $status, and the log line has the credential "$credential" and the reason "$reason"',
   async (refusal) => {
     const { reason, status, credential, client = '', authorization = token } = refusal;
     const owner = keys[client];
@@ -185,30 +197,33 @@ it.each<Refusal>([
     expect(line['client']).toBe(owner && client);
     expect(line['keyId']).toBe(owner?.id);
     expect(line['tokenClient']).toBe(refusal.tokenClient);
-    for (const secret of [key, sent]) expectUntold(secret, reply.text);
+    for (const secret of [key, sent]) expectNotShown(secret, reply.text);
   },
 );
 
 it.each([
   {
     credential: 'api_key',
-    double: (key: string, sent: string) => ({ 'Api-Key': `${key}, ols_of_the_gateway`, Authorization: sent }),
+    repeat: (key: string, sent: string) => ({ 'Api-Key': `${key}, ols_of_the_gateway`, Authorization: sent }),
   },
   {
     credential: 'access_token',
-    double: (key: string, sent: string) => ({ 'Api-Key': key, Authorization: `${sent}, Basic x` }),
+    repeat: (key: string, sent: string) => ({ 'Api-Key': key, Authorization: `${sent}, Basic x` }),
   },
-])('a repeated $credential gets 400, and its log line names reason and client', async ({ credential, double }) => {
-  const sent = await token();
-  const reply = await world.get(PATH, { headers: double(world.key.key, sent) });
-  expectProblem(reply, 'malformed-request');
-  const id = reply.headers.get('x-request-id');
-  const line = await world.service.waitForLog(({ requestId }) => requestId === id);
-  expect(line).toMatchObject({ level: 'info', credential, reason: 'repeated', client: 'test', keyId: world.key.id });
-  const counter = `order_lookup_credentials_refused_total{credential="${credential}",reason="repeated"}`;
-  expect(await world.service.metric(counter)).toBe(1);
-  for (const secret of [world.key.key, sent]) expectUntold(secret, reply.text);
-});
+])(
+  'a repeated $credential gets 400, and the log line names the reason and the client',
+  async ({ credential, repeat }) => {
+    const sent = await token();
+    const reply = await world.get(PATH, { headers: repeat(world.key.key, sent) });
+    expectProblem(reply, 'malformed-request');
+    const id = reply.headers.get('x-request-id');
+    const line = await world.service.waitForLog(({ requestId }) => requestId === id);
+    expect(line).toMatchObject({ level: 'info', credential, reason: 'repeated', client: 'test', keyId: world.key.id });
+    const counter = `order_lookup_credentials_refused_total{credential="${credential}",reason="repeated"}`;
+    expect(await world.service.metric(counter)).toBe(1);
+    for (const secret of [world.key.key, sent]) expectNotShown(secret, reply.text);
+  },
+);
 
 it('the log line of an accepted request names the client of the key and the client of the token', async () => {
   const service = await world.startReplica({ LOG_LEVEL: 'debug' });
@@ -224,7 +239,7 @@ it('the log line of an accepted request names the client of the key and the clie
 });
 
 /** Asserts that neither the answer nor the log contains the secret. Short texts are no secrets. */
-function expectUntold(secret: string | undefined, answer: string): void {
+function expectNotShown(secret: string | undefined, answer: string): void {
   if (secret === undefined || secret.length <= 20) return;
   for (const text of [answer, world.service.output]) {
     expect(text).not.toContain(secret.slice(0, 20));
