@@ -14,14 +14,14 @@ export interface DatabaseUse {
   /** The largest number of sessions. */
   readonly sessions: number;
   /** The limit of one attempt to connect. */
-  readonly connectMs: number;
+  readonly connectTimeoutMs: number;
   /**
-   * The time for which connecting is tried again if the server may become reachable. 0 means a single attempt. A new
-   * pod's first connections may be refused, until its node has applied the network policies.
+   * How long to repeat a failed attempt to connect; 0 means never. The first attempts of a new pod may fail, until its
+   * node has applied the network policies.
    */
-  readonly patienceMs: number;
+  readonly connectRetryMs: number;
   /** The limit for the answer to a query; 0 means no limit. */
-  readonly answerMs: number;
+  readonly queryTimeoutMs: number;
 }
 
 /**
@@ -31,42 +31,39 @@ export interface DatabaseUse {
 export const SERVICE: DatabaseUse = {
   application: 'order-lookup-services',
   sessions: 3, // if you change this number, correct docs/operators.md, too
-  connectMs: 2_000,
-  patienceMs: 0, // the polls and the note of the last use try again themselves
-  answerMs: 2_500, // longer than statementMs of a poll, because PostgreSQL's own message says more
+  connectTimeoutMs: 2_000,
+  connectRetryMs: 0, // the next poll connects again
+  queryTimeoutMs: 2_500, // longer than `statementMs` of a poll (transactions.ts): PostgreSQL's own message says more
 };
 
 export const COMMAND: DatabaseUse = {
   application: 'order-lookup-administration',
   sessions: 1,
-  connectMs: 10_000,
-  patienceMs: 10_000,
-  answerMs: 0, // a migration may take minutes
+  connectTimeoutMs: 10_000,
+  connectRetryMs: 10_000,
+  queryTimeoutMs: 0, // a migration may take minutes
 };
 
-/** The pool closes a session that nobody used for this time. Polls use theirs four times a second. */
+/** The pool closes a session that was unused for this time. Polls use their sessions four times a second. */
 const IDLE_TIMEOUT_MS = 30_000;
-/**
- * A session older than this is closed when it returns to the pool. So a new password or DNS entry is used within five
- * minutes.
- */
+/** The pool closes a session older than this. So a new password or DNS entry is used within five minutes. */
 const MAX_LIFETIME_SECONDS = 290;
-/** The kernel probes a connection on which nothing came for this time. */
+/** After this time without traffic, the kernel checks by TCP keep-alive whether the server still exists. */
 const KEEP_ALIVE_MS = 5_000;
 /** The oldest version of PostgreSQL that is tested. */
 const OLDEST_VERSION = 14;
-/** In UTF8, PostgreSQL counts characters, and sorts by code points. In SQL_ASCII it would count and sort bytes. */
+/** The only encoding that is accepted. In SQL_ASCII, for example, PostgreSQL counts and sorts bytes, not characters. */
 const ENCODING = 'UTF8';
 
-/** Returns database, host and port for a message, with pg's defaults. The text has no credential. */
+/** Returns `database NAME at HOST:PORT`, for messages. pg's Client fills in the parts that the address lacks. */
 export function describeDatabase(fields: ConnectionFields): string {
   const { database, host, port } = new Client(fields);
   return `database ${database} at ${host}:${port}`;
 }
 
 /**
- * Returns TypeORM's options, without a `url`. Beside a `url`, pg would ignore the function `password`, which reads the
- * password of DATABASE_URL_FILE for each connection.
+ * Returns TypeORM's options. Do not add a `url`: pg would then ignore the function `password`, which reads the password
+ * in DATABASE_URL_FILE again for each connection.
  */
 export function sourceOptions(fields: ConnectionFields, use: DatabaseUse): PostgresDataSourceOptions {
   const { user: username, options, application_name: applicationName = use.application, ...address } = fields;
@@ -77,14 +74,14 @@ export function sourceOptions(fields: ConnectionFields, use: DatabaseUse): Postg
     applicationName,
     entities: ENTITIES,
     poolSize: use.sessions,
-    connectTimeoutMS: use.connectMs,
-    // Called if a session is lost while nobody uses it. The next use connects again, and reports what is wrong
+    connectTimeoutMS: use.connectTimeoutMs,
+    // If an unused session is lost, nothing has to be done: the next use of the pool connects again
     poolErrorHandler: () => undefined,
-    // These go to pg's pool, and to each session
+    // TypeORM passes these options to pg's pool, and the pool to each session
     extra: {
       Client: Session,
       options,
-      query_timeout: use.answerMs,
+      query_timeout: use.queryTimeoutMs,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       idleTimeoutMillis: IDLE_TIMEOUT_MS,
@@ -93,18 +90,18 @@ export function sourceOptions(fields: ConnectionFields, use: DatabaseUse): Postg
   };
 }
 
-/** A session of the pool, and TypeORM's runner that has it. Release the runner after use. */
-export interface Connected {
+/** A session from the pool, and the TypeORM runner that uses it. Release the runner to give the session back. */
+export interface BorrowedSession {
   readonly runner: QueryRunner;
   readonly session: Session;
 }
 
 /** Takes a session from the pool. Throws if the version or the encoding of its server is not supported. */
-export async function openRunner(source: DataSource): Promise<Connected> {
+export async function borrowSession(source: DataSource): Promise<BorrowedSession> {
   const runner = source.createQueryRunner();
   const session: Session = await runner.connect();
   const { serverVersion, serverEncoding } = session;
-  // Behind a pooler that hides them, the version is 0 and the encoding is empty
+  // If a pooler hides them, the version is 0 and the encoding is empty
   const isTooOld = serverVersion !== 0 && serverVersion < OLDEST_VERSION;
   const hasOtherEncoding = serverEncoding !== '' && serverEncoding !== ENCODING;
   if (!isTooOld && !hasOtherEncoding) return { runner, session };
@@ -117,8 +114,8 @@ export async function openRunner(source: DataSource): Promise<Connected> {
 }
 
 /**
- * Closes the pool of a failed attempt. If the login succeeds and the first query fails, TypeORM 1.1.1 leaves the pool
- * open, with its session. Nothing is awaited here, because the database may not answer.
+ * Closes the pool after `source.initialize()` has failed. If the login succeeds and the first query fails, TypeORM
+ * 1.1.1 leaves the pool open, with its session. Nothing is awaited here, because the database may not answer.
  */
 export function abandonPool(source: DataSource): void {
   const driver = source.driver as PostgresDriver;

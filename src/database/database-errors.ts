@@ -1,4 +1,4 @@
-// The meaning of the errors of PostgreSQL, of pg and of sockets, and the sentences that people read about them.
+// The errors of PostgreSQL and of connections that we know: what they mean, and the remedies that people read.
 import { DatabaseError } from 'pg';
 import { QueryFailedError } from 'typeorm';
 import { OperatorError, toMessage } from '../telemetry/error-message.js';
@@ -7,27 +7,27 @@ interface Meaning {
   /** True if the server may be reachable soon, because it or its network is starting. A command then tries again. */
   readonly mayBecomeReachable?: true;
   /** The setting whose limit closed the session. PostgreSQL's message does not name it, so `describe` adds it. */
-  readonly setting?: string;
-  /** The remedy if no work could begin. UnusableDatabase prints it. */
-  readonly connecting?: string;
-  /** The remedy if a statement of a command fails that is not of a migration (findRemedy). */
-  readonly working?: string;
-  /** The remedy for any statement, also of a migration, if the state of the server is to blame (findServerRemedy). */
-  readonly state?: string;
+  readonly closingSetting?: string;
+  /** The remedy if a connection or the begin of a transaction fails. UnusableDatabase prints it. */
+  readonly connectRemedy?: string;
+  /** The remedy if a statement of a command fails. It does not apply to statements of migrations. */
+  readonly commandRemedy?: string;
+  /** The remedy if any statement fails, also one of a migration, because of the state of the server. */
+  readonly serverRemedy?: string;
 }
 
 const START_SERVER = 'Start the server, or correct host and port in the connection string.';
 const UNKNOWN_CA: Meaning = {
-  connecting:
+  connectRemedy:
     "The CA of the server's certificate is not known here: add sslrootcert=FILE to the connection string, with the file of the CA.",
 };
-const UNREACHABLE: Meaning = { mayBecomeReachable: true, connecting: START_SERVER };
+const UNREACHABLE: Meaning = { mayBecomeReachable: true, connectRemedy: START_SERVER };
 const CHECK_CONNECTION = 'Check the connection string, and that the server runs.';
 const STANDBY =
   'This server is a hot standby, which takes no changes: name the primary in the connection string. To read here, ' +
   'the default isolation of the role must not be serializable: a standby refuses such a role. On the primary: ' +
   "alter role ROLE in database DATABASE set default_transaction_isolation = 'read committed';";
-/** The sessions that hold a lock on a table, except this one. */
+/** Lists the sessions that have a lock on a table, except the session that runs the query. */
 const SHOW_LOCKS =
   'select pid, usename, application_name, state, xact_start, relation::regclass, mode from pg_locks ' +
   "join pg_stat_activity using (pid) where granted and locktype = 'relation' and pid <> pg_backend_pid()";
@@ -39,9 +39,11 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   EHOSTUNREACH: UNREACHABLE,
   ENETUNREACH: UNREACHABLE,
   EAI_AGAIN: UNREACHABLE,
-  ENOTFOUND: { connecting: START_SERVER },
-  ETIMEDOUT: { connecting: START_SERVER },
-  ERR_TLS_CERT_ALTNAME_INVALID: { connecting: 'Write the host in the connection string as its certificate names it.' },
+  ENOTFOUND: { connectRemedy: START_SERVER },
+  ETIMEDOUT: { connectRemedy: START_SERVER },
+  ERR_TLS_CERT_ALTNAME_INVALID: {
+    connectRemedy: 'Write the host in the connection string as its certificate names it.',
+  },
   SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_CA,
   DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_CA,
   UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_CA,
@@ -50,55 +52,57 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   // cannot_connect_now: the server starts, stops or recovers
   '57P03': { mayBecomeReachable: true },
   // feature_not_supported: while a transaction begins, PostgreSQL says this only on a hot standby
-  '0A000': { connecting: STANDBY },
+  '0A000': { connectRemedy: STANDBY },
   // read_only_sql_transaction: our transactions say `read write`, so only a hot standby can be the reason
-  '25006': { state: STANDBY },
+  '25006': { serverRemedy: STANDBY },
   // invalid_password
-  '28P01': { connecting: 'Correct role and password in the connection string, or set the password.' },
+  '28P01': { connectRemedy: 'Correct role and password in the connection string, or set the password.' },
   // invalid_authorization_specification
   '28000': {
-    connecting:
+    connectRemedy:
       'Create the role, allow it to log in (alter role NAME login), allow this address in pg_hba.conf, ' +
       'or add sslmode=verify-full if TLS is required.',
   },
   // invalid_catalog_name
   '3D000': {
-    connecting:
+    connectRemedy:
       "Correct the database in the connection string, or create it: create database NAME encoding 'UTF8' template template0;",
   },
   // too_many_connections
-  '53300': { connecting: 'End connections (table pg_stat_activity), or raise the limit that was reached.' },
+  '53300': { connectRemedy: 'End connections (table pg_stat_activity), or raise the limit that was reached.' },
   // insufficient_privilege
   '42501': {
-    connecting: 'Allow the role to connect: grant connect on database NAME to ROLE;',
-    working: 'Name a role that may do this in the connection string, such as order_lookup_owner.',
+    connectRemedy: 'Allow the role to connect: grant connect on database NAME to ROLE;',
+    commandRemedy: 'Name a role that may do this in the connection string, such as order_lookup_owner.',
   },
-  // check_violation: `keys` is the only command that writes a text of its user, the client. See also MigrationFault
-  '23514': { working: 'Shorten the text, or remove spaces around it and characters that nobody sees.' },
+  // check_violation: outside of migrations, the client's name in `keys` is the only text that a user chooses
+  '23514': { commandRemedy: 'Shorten the text, or remove spaces around it and characters that nobody sees.' },
   // undefined_table
-  '42P01': { working: 'Apply the migrations first: npm run migrate -- up, or in the image node dist/migrate.js up' },
+  '42P01': {
+    commandRemedy: 'Apply the migrations first: npm run migrate -- up, or in the image node dist/migrate.js up',
+  },
   // lock_not_available
-  '55P03': { state: `Another session holds a lock. Wait, or find it and end it: ${SHOW_LOCKS}` },
-  // The limits with which PostgreSQL closes a session
-  '25P03': { setting: 'idle_in_transaction_session_timeout' },
-  '25P04': { setting: 'transaction_timeout' },
-  '57P05': { setting: 'idle_session_timeout' },
+  '55P03': { serverRemedy: `Another session holds a lock. Wait, or find it and end it: ${SHOW_LOCKS}` },
+  // With these codes PostgreSQL closes a session that reached a limit
+  '25P03': { closingSetting: 'idle_in_transaction_session_timeout' },
+  '25P04': { closingSetting: 'transaction_timeout' },
+  '57P05': { closingSetting: 'idle_session_timeout' },
 };
 
 /**
- * The SQLSTATEs with which PostgreSQL closes the session: connection exceptions, operator intervention, and the limits
- * of a session. The severity FATAL says the same, but in the language of `lc_messages`.
+ * The SQLSTATEs with which PostgreSQL closes the session: class 08 (connection exceptions), 57P (such as 57P01 at a
+ * shutdown), and two limits. The severity FATAL would say the same, but PostgreSQL translates it.
  */
 const CLOSES_SESSION = /^(08|57P|25P03|25P04)/;
-/** Class 28, invalid authorization: role, password or pg_hba.conf refuse the login. */
+/** Class 28, invalid authorization: PostgreSQL refuses the role, the password or the address. */
 const REFUSES_LOGIN = /^28/;
 
 /** The database refused a login or a transaction, or could not be reached. No work has begun. */
 export class UnusableDatabase extends OperatorError {
   /** @param subject the database, such as `database orders at db.example:5432` */
   constructor(subject: string, error: unknown) {
-    const { connecting = CHECK_CONNECTION } = findMeaning(error);
-    super(`The ${subject} cannot be used: ${describe(error)}. ${connecting}`);
+    const { connectRemedy = CHECK_CONNECTION } = findMeaning(error);
+    super(`The ${subject} cannot be used: ${describe(error)}. ${connectRemedy}`);
   }
 }
 
@@ -121,45 +125,42 @@ export class UnknownOutcome extends OperatorError {
 
 export type Refusal = DatabaseError & { readonly code: string };
 
-/** Returns PostgreSQL's error if it refused a statement and keeps the session. The transaction has failed then. */
+/** Returns the error if PostgreSQL refused a statement, and left the session open. The transaction has then failed. */
 export function findRefusal(error: unknown): Refusal | undefined {
   const found = findDatabaseError(error);
   return found && !CLOSES_SESSION.test(found.code) ? found : undefined;
 }
 
-/** Returns whether PostgreSQL closed the session. */
 export function hasClosedSession(error: unknown): boolean {
   return CLOSES_SESSION.test(findDatabaseError(error)?.code ?? '');
 }
 
-/** Returns whether role, password or pg_hba.conf refused the login. */
 export function isLoginRefused(error: unknown): boolean {
   return REFUSES_LOGIN.test(findDatabaseError(error)?.code ?? '');
 }
 
-/** Returns whether a server that cannot be reached now may answer soon. */
 export function mayBecomeReachable(error: unknown): boolean {
   return findMeaning(error).mayBecomeReachable === true;
 }
 
-/** Returns the message of the error, with the name of the setting that closed the session. */
+/** Returns the message of the error. If a limit closed the session, the text also names its setting. */
 export function describe(error: unknown): string {
-  const { setting } = findMeaning(error);
-  return setting === undefined ? toMessage(error) : `${toMessage(error)} (${setting})`;
+  const { closingSetting } = findMeaning(error);
+  return closingSetting === undefined ? toMessage(error) : `${toMessage(error)} (${closingSetting})`;
 }
 
-/** Returns what the user of a command should do. An OperatorError has its remedy in its message, except LostSession. */
+/** Returns the remedy for the user of a command; undefined if none is known, or if the message already has one. */
 export function findRemedy(error: unknown): string | undefined {
-  // The service logs the same error, so the message itself cannot speak of a command
+  // LostSession's own message does not speak of a command, because the service logs the same message
   if (error instanceof LostSession) return 'Run the command again once the database answers.';
   if (error instanceof OperatorError) return undefined;
-  const { working, state } = findMeaning(error);
-  return working ?? state;
+  const { commandRemedy, serverRemedy } = findMeaning(error);
+  return commandRemedy ?? serverRemedy;
 }
 
 /** Returns the remedy if the state of the server is to blame, such as a lock of another session. */
 export function findServerRemedy(error: unknown): string | undefined {
-  return findMeaning(error).state;
+  return findMeaning(error).serverRemedy;
 }
 
 /** Returns PostgreSQL's error, also if TypeORM has wrapped it. */
@@ -169,6 +170,6 @@ function findDatabaseError(error: unknown): Refusal | undefined {
 }
 
 function findMeaning(error: unknown): Meaning {
-  const { code = '' } = error as { readonly code?: string }; // TypeORM's errors have a code, too
+  const { code = '' } = error as { readonly code?: string }; // TypeORM copies PostgreSQL's code into its own errors
   return MEANINGS[code] ?? {};
 }

@@ -41,9 +41,9 @@ describe('the sessions of one process', () => {
   const readOne = (database: Database) =>
     database.within('poll', async (session) => (await session.query('select 1 as one')).rows);
 
-  it('do not grow in number if logins succeed but queries get no answer', async () => {
+  it('do not become more if logins succeed but queries get no answer', async () => {
     const { proxy, count, end } = await start();
-    const database = open(proxy.url, { ...SERVICE, answerMs: 100 });
+    const database = open(proxy.url, { ...SERVICE, queryTimeoutMs: 100 });
     proxy.mode = 'swallow-queries';
     for (let attempt = 0; attempt < 5; attempt++) {
       await expect(readOne(database)).rejects.toThrow('Query read timeout');
@@ -56,7 +56,7 @@ describe('the sessions of one process', () => {
     await end();
   });
 
-  it('are three at most, however many transactions run at the same time', async () => {
+  it('are three at most, even if nine transactions run at the same time', async () => {
     const { proxy, count, end } = await start();
     const database = open(proxy.url);
     await Promise.all(Array.from({ length: 9 }, () => readOne(database)));
@@ -133,9 +133,9 @@ it.each(['poll', 'note', 'read', 'write', 'dryRun'] as const)(
     const database = open(limited.url, COMMAND);
     const reading = database.within(kind, async (session) => {
       await session.query('select pg_sleep(0.5)');
-      return session.query(`select name from pg_settings where source = 'database'`); // limits that are still in force
+      return session.query(`select name from pg_settings where source = 'database'`);
     });
-    await expect(reading).resolves.toMatchObject({ rows: [] });
+    await expect(reading).resolves.toMatchObject({ rows: [] }); // none of the database's limits applies
     await database.close();
     await limited.drop();
   },

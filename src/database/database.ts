@@ -4,7 +4,7 @@ import type { QueryConfig } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import type { ConnectionFields } from '../configuration/database-url.js';
 import { OperatorError } from '../telemetry/error-message.js';
-import { type Connected, type DatabaseUse, abandonPool, describeDatabase, openRunner } from './data-source.js';
+import { type BorrowedSession, type DatabaseUse, abandonPool, borrowSession, describeDatabase } from './data-source.js';
 import {
   LostSession,
   UnknownOutcome,
@@ -21,20 +21,20 @@ import { type Kind, type Limits, beginText, describeKind } from './transactions.
 
 const RETRY_INTERVAL_MS = 200;
 /**
- * The limit for the answer to COMMIT or ROLLBACK. No answer comes if the network loses packets, nor to COMMIT if a
- * synchronous standby is gone.
+ * The limit for the answer to COMMIT or ROLLBACK. Without it, a command would wait for ever if the network loses the
+ * answer, or if a synchronous standby that must confirm COMMIT is gone.
  */
 const ENDING_ANSWER_MS = 20_000;
 
 /**
- * The work of a transaction: in SQL, or with TypeORM's manager, which uses the same session. Do not catch an error of
- * PostgreSQL in the work, because the transaction has failed. Catch it only inside a savepoint.
+ * A function that runs inside a transaction. Session and manager are the same connection. Do not catch an error of
+ * PostgreSQL in the function, except inside a savepoint: after the error the transaction accepts no more statements.
  */
 export type Work<T> = (session: Session, manager: EntityManager) => Promise<T>;
 
 /**
- * The database of a program. Each call connects if necessary, so the program can start while the database is away.
- * After an error the session is closed, because a query may still wait for its answer. PostgreSQL then rolls back.
+ * The database of a program. Each transaction connects if necessary, so the program can start while the database is
+ * away. After an error the session is closed, because a query may still be running in it.
  */
 export class Database implements OnApplicationShutdown {
   /** The attempt to connect that is running or has succeeded. Undefined before the first one, and after a failure. */
@@ -48,34 +48,34 @@ export class Database implements OnApplicationShutdown {
     private readonly use: DatabaseUse,
   ) {}
 
-  /** True after a login. False again after a refused login, until the next one succeeds, and when the program ends. */
+  /** True from a successful login until a refused login, or until the program ends. */
   get isUsable(): boolean {
     return this.source.isInitialized && !this.isClosing;
   }
 
   /**
-   * Runs the work in one transaction of a kind. Never call `within` inside the work: a command has only one session, so
-   * the inner call would wait for ever. Set `totalMs` only for work that changes nothing, or is rolled back: after the
-   * limit, LostSession says that nothing was changed.
+   * Runs the work in one transaction. The kind selects limits and settings in transactions.ts. Never call `within`
+   * inside the work: a command has only one session, so the inner call would wait for ever.
    */
   within<T>(kind: Kind, work: Work<T>, limits?: Partial<Limits>): Promise<T> {
     const { totalMs } = describeKind(kind, limits);
     return this.borrow(async (session, manager) => {
-      const timer = new TotalLimit(session, totalMs);
+      const totalLimit = new TotalLimit(session, totalMs);
       try {
         await this.begin(session, kind, limits);
         const result = await work(session, manager);
         await finish(session, kind);
         return result;
       } catch (error) {
-        throw timer.hasEnded ? new LostSession(`it took longer than ${totalMs / 1000} s`) : explainLoss(error, session);
+        if (totalLimit.isExceeded) throw new LostSession(`it took longer than ${totalMs / 1000} s`);
+        throw explainLoss(error, session);
       } finally {
-        timer.stop();
+        totalLimit.stop();
       }
     });
   }
 
-  /** Lends a session outside of a transaction. Only the runner of migrations calls this. */
+  /** Lends a session without a transaction. Only run-migrations.ts may call `borrow`; others call `within`. */
   async borrow<T>(work: Work<T>): Promise<T> {
     const { runner, session } = await this.connect();
     try {
@@ -108,38 +108,38 @@ export class Database implements OnApplicationShutdown {
     }
   }
 
-  /** Connects. Throws UnusableDatabase, which names database, host, port and remedy, if that fails. */
-  private async connect(): Promise<Connected> {
-    const endAtMs = performance.now() + this.use.patienceMs;
+  /** @throws UnusableDatabase, whose message names database, host, port and remedy */
+  private async connect(): Promise<BorrowedSession> {
+    const retryUntilMs = performance.now() + this.use.connectRetryMs;
     for (;;) {
       if (this.isClosing) throw new Error('the program is shutting down');
       try {
         return await this.tryToConnect();
       } catch (error) {
-        if (performance.now() >= endAtMs || !mayBecomeReachable(error)) throw this.unusable(error);
+        if (performance.now() >= retryUntilMs || !mayBecomeReachable(error)) throw this.toUnusableDatabase(error);
       }
       await pause(RETRY_INTERVAL_MS);
     }
   }
 
   /**
-   * After a refused login, older sessions still work, until the pool closes them (MAX_LIFETIME_SECONDS). Polls in these
-   * sessions would succeed, and the log would say that the database works again. So the next attempt closes them first.
+   * If PostgreSQL refuses a login, the next call closes all older sessions and begins again. Otherwise polls in older
+   * sessions would succeed, and the log would say that the database works again.
    */
-  private async tryToConnect(): Promise<Connected> {
+  private async tryToConnect(): Promise<BorrowedSession> {
     this.initialization ??= this.initialize();
     const ownAttempt = this.initialization;
     await ownAttempt;
     try {
-      return await openRunner(this.source);
+      return await borrowSession(this.source);
     } catch (error) {
-      const isNextBegun = this.initialization !== ownAttempt; // another caller was refused, too, and tries already
-      if (isLoginRefused(error) && !isNextBegun) this.initialization = undefined;
+      const hasOtherCallerBegun = this.initialization !== ownAttempt; // it was refused, too, and connects again
+      if (isLoginRefused(error) && !hasOtherCallerBegun) this.initialization = undefined;
       throw error;
     }
   }
 
-  /** Closes older sessions, and connects. All callers at the same time share one attempt. A failed one is forgotten. */
+  /** Closes older sessions, and logs in. After a failure it resets `initialization`, so the next call tries again. */
   private async initialize(): Promise<void> {
     try {
       if (this.source.isInitialized) await this.source.destroy();
@@ -151,23 +151,23 @@ export class Database implements OnApplicationShutdown {
     }
   }
 
-  /** Begins. Throws UnusableDatabase if PostgreSQL refuses, as a hot standby refuses a transaction that may write. */
+  /** @throws UnusableDatabase if PostgreSQL refuses, for example because a hot standby takes no writes */
   private async begin(session: Session, kind: Kind, limits?: Partial<Limits>): Promise<void> {
     try {
       await session.query(beginText(kind, session.serverVersion, limits));
     } catch (error) {
-      throw findRefusal(error) ? this.unusable(error) : error;
+      throw findRefusal(error) ? this.toUnusableDatabase(error) : error;
     }
   }
 
-  private unusable(error: unknown): UnusableDatabase {
+  private toUnusableDatabase(error: unknown): UnusableDatabase {
     return new UnusableDatabase(describeDatabase(this.fields), error);
   }
 }
 
 /**
- * Locks the tables of a reading. Call it before the first query, which takes the snapshot: if another session truncated
- * a table after the snapshot and before the lock, the table would look empty.
+ * Locks tables before they are read. Call it before the first query, because the first query takes the snapshot: if
+ * another session truncated a table after the snapshot and before the lock, the table would look empty.
  */
 export function lockTables(session: Pick<Session, 'query'>, tables: readonly Table[]): Promise<unknown> {
   const names = tables.map(({ name }) => `public.${name}`);
@@ -185,24 +185,23 @@ async function finish(session: Session, kind: Kind): Promise<void> {
   }
 }
 
-/** Returns a query with a limit for its answer. pg's types lack this option. */
 function endingQuery(text: string): QueryConfig {
-  const query = { text, query_timeout: ENDING_ANSWER_MS };
+  const query = { text, query_timeout: ENDING_ANSWER_MS }; // a variable, because pg's types lack `query_timeout`
   return query;
 }
 
-/** Commits. Throws UnknownOutcome if no answer came. */
+/** @throws UnknownOutcome if no answer came */
 async function commit(session: Session): Promise<void> {
   const answer = await session.query(endingQuery('commit')).catch((error: unknown) => {
     throw findRefusal(error) ?? new UnknownOutcome(error); // after a refusal, PostgreSQL has rolled back
   });
-  // If a statement failed and the work caught its error, PostgreSQL answers ROLLBACK, without an error
+  // If the work caught the error of a statement, PostgreSQL answers ROLLBACK to COMMIT, without an error
   if (answer.command !== 'COMMIT') throw new Error('PostgreSQL rolled back, because a statement had failed');
 }
 
 /**
- * Returns LostSession if the loss of the session caused the error. LostSession says that nothing was changed. So
- * `commit` wraps its own errors: after a COMMIT was sent, a lost session is an UnknownOutcome.
+ * Returns a LostSession if the loss of the session caused the error, else the error itself. LostSession says that
+ * nothing was changed. After COMMIT nobody knows that, so `commit` throws UnknownOutcome, which is returned as it is.
  */
 export function explainLoss(error: unknown, { loss }: Session): unknown {
   if (error instanceof OperatorError) return error;
@@ -212,14 +211,14 @@ export function explainLoss(error: unknown, { loss }: Session): unknown {
 
 /** Ends the session after a time, even during a query. */
 class TotalLimit {
-  hasEnded = false;
+  isExceeded = false;
   private readonly timer: NodeJS.Timeout | undefined;
 
   /** @param limitMs 0 means no limit */
   constructor(session: Session, limitMs: number) {
     if (limitMs === 0) return;
     this.timer = setTimeout(() => {
-      this.hasEnded = true;
+      this.isExceeded = true;
       session.abandon();
     }, limitMs);
   }

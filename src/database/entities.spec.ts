@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { fromAlways, untilNever } from './entities.js';
+import { nullIsNever, nullIsPast } from './entities.js';
 
 const TIME = '2026-11-27T12:00:00.123Z';
 
@@ -7,10 +7,10 @@ it.each([
   { what: 'a Date', value: new Date(TIME), timeMs: Date.parse(TIME) },
   { what: 'infinity', value: Infinity, timeMs: Infinity },
   { what: 'null', value: null, timeMs: -Infinity },
-])('$what is read as milliseconds', ({ value, timeMs }) => {
-  expect(fromAlways.from(value)).toBe(timeMs);
+])('reads $what as milliseconds', ({ value, timeMs }) => {
+  expect(nullIsPast.from(value)).toBe(timeMs);
 });
 
 it('a time outside the range of a Date is an error, because each comparison with it would be false', () => {
-  expect(() => untilNever.from(new Date(NaN))).toThrow('a time is outside the range of a JavaScript Date');
+  expect(() => nullIsNever.from(new Date(NaN))).toThrow('a time is outside the range of a JavaScript Date');
 });

@@ -1,20 +1,17 @@
 import { Column, Entity, PrimaryColumn, type ValueTransformer } from 'typeorm';
 
-// The one definition of the tables in TypeScript: `tables.ts` reads names, keys, columns and orders from the
-// decorators. Entities are only read, never saved. A new column also needs a migration, which adds it to the database.
+// The only definition of the tables in TypeScript: tables.ts reads names, keys, columns and orders from the decorators.
+// Entities are only read, never saved. A new column also needs a migration.
 
-/**
- * Returns a transformer from timestamptz to milliseconds since the epoch.
- * @param absentMs the value for null
- */
-function toMilliseconds(absentMs: number): ValueTransformer {
+/** Returns a transformer from timestamptz to milliseconds since the epoch. Null becomes `nullMs`. */
+function toMilliseconds(nullMs: number): ValueTransformer {
   return {
     from(value: Date | number | null): number {
-      if (value === null) return absentMs;
+      if (value === null) return nullMs;
       // pg returns a number only for infinity, which the constraints forbid
       if (typeof value === 'number') return value;
       const timeMs = value.getTime();
-      // Each comparison with NaN is false, so a revoked key would be accepted, and a code would never be in force
+      // NaN must not pass: each comparison with it is false, so a revoked key would be accepted
       if (Number.isNaN(timeMs)) throw new RangeError('a time is outside the range of a JavaScript Date');
       return timeMs;
     },
@@ -22,23 +19,20 @@ function toMilliseconds(absentMs: number): ValueTransformer {
   };
 }
 
-export const fromAlways = toMilliseconds(-Infinity);
-export const untilNever = toMilliseconds(Infinity);
+export const nullIsPast = toMilliseconds(-Infinity);
+export const nullIsNever = toMilliseconds(Infinity);
 
-/**
- * The time in which a code is in force: from `validFromMs` until just before `validUntilMs`, in milliseconds since the
- * epoch. A missing bound is infinite.
- */
+/** A code is in force from `validFromMs` until just before `validUntilMs`. A missing bound is -Infinity or Infinity. */
 export interface Validity {
   readonly validFromMs: number;
   readonly validUntilMs: number;
 }
 
 abstract class ValidityColumns implements Validity {
-  @Column('timestamptz', { name: 'valid_from', nullable: true, transformer: fromAlways })
+  @Column('timestamptz', { name: 'valid_from', nullable: true, transformer: nullIsPast })
   validFromMs: number;
 
-  @Column('timestamptz', { name: 'valid_until', nullable: true, transformer: untilNever })
+  @Column('timestamptz', { name: 'valid_until', nullable: true, transformer: nullIsNever })
   validUntilMs: number;
 }
 
@@ -48,7 +42,7 @@ export class CodeList {
   @PrimaryColumn('text') name: string;
 }
 
-/** The list that a property of an area returns. */
+/** A property in the answer of an area such as `order-update`, and the list whose values it contains. */
 @Entity('area_property', { orderBy: { area: 'ASC', position: 'ASC' } })
 export class AreaProperty {
   @PrimaryColumn('text') area: string;
@@ -57,7 +51,7 @@ export class AreaProperty {
   @Column('text', { name: 'code_list' }) codeList: string;
 }
 
-/** One value of a list. The values are answered in the order of their positions. */
+/** One value of a list. An answer has the values in the order of their positions. */
 @Entity('code_list_value', { orderBy: { codeList: 'ASC', position: 'ASC' } })
 export class CodeListValue extends ValidityColumns {
   @PrimaryColumn('text', { name: 'code_list' }) codeList: string;
@@ -81,11 +75,11 @@ export class ApiKey {
   @Column('bytea', { name: 'key_hash' })
   keyHash: Buffer;
 
-  /** Milliseconds since the epoch, as in `revokedAtMs`. Infinity means that the key never expires. */
-  @Column('timestamptz', { name: 'expires_at', nullable: true, transformer: untilNever })
+  /** Infinity means that the key never expires. */
+  @Column('timestamptz', { name: 'expires_at', nullable: true, transformer: nullIsNever })
   expiresAtMs: number;
 
-  @Column('timestamptz', { name: 'revoked_at', nullable: true, transformer: untilNever })
+  @Column('timestamptz', { name: 'revoked_at', nullable: true, transformer: nullIsNever })
   revokedAtMs: number;
 }
 

@@ -6,18 +6,18 @@ interface ParameterStatus {
   readonly parameterValue: string;
 }
 
-/** A session of PostgreSQL that knows its server's version and encoding. Its loss never ends the process. */
+/** A connection to PostgreSQL that knows the server's version and encoding. If it is lost, the process goes on. */
 export class Session extends Client {
   /** The major version of the server, or 0 if a pooler does not pass it on. */
   serverVersion = 0;
   /** The encoding of the database, or an empty text if a pooler does not pass it on. */
   serverEncoding = '';
-  /** The first error of the connection. The error of a query does not always say why the connection was lost. */
+  /** The first error of the connection. If the connection is lost, the error of the query may not say why. */
   loss: Error | undefined;
 
   constructor(options: ClientConfig) {
     super(options);
-    // pg's pool does not listen while a session is in use. Without a listener, the loss would end the process
+    // While a session is in use, pg's pool has no listener for errors. Without ours, the loss would end the process
     this.on('error', (error) => {
       this.loss ??= error;
     });

@@ -32,7 +32,7 @@ function byName(one: { readonly name: string }, other: { readonly name: string }
 describe.each(TABLES)('$name', (table) => {
   it('has the same columns, types, nulls and key in the database as in its entity', async () => {
     const found = await database.query<CatalogueColumn>(COLUMNS, [table.name]);
-    const known = found.filter(({ name }) => table !== API_KEY || name !== 'created_at'); // nobody reads it
+    const known = found.filter(({ name }) => table !== API_KEY || name !== 'created_at'); // it is not in the entity
     const expected = known.map((column) => ({
       ...column,
       property: expect.any(String),
@@ -44,7 +44,7 @@ describe.each(TABLES)('$name', (table) => {
   });
 });
 
-it('describes a table with its key first and inherited columns last', () => {
+it('describes a table: the columns of the key come first, and inherited columns last', () => {
   expect(CODE_LIST_VALUE).toEqual({
     name: 'code_list_value',
     columns: [

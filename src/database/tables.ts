@@ -1,5 +1,5 @@
-// Describes the tables from the decorators of their entities, without a connection. Reading, CSV, plan and drift take
-// name, key, columns and order from here. So a new column in an entity is enough for all of them.
+// Describes the tables from the decorators of their entities, without a connection. The service's queries and the
+// commands codes, plan and drift use these descriptions. So they know a new column as soon as its entity has it.
 import { getMetadataArgsStorage } from 'typeorm';
 import { ApiKey, AreaProperty, CodeList, CodeListValue, CommunicationCode } from './entities.js';
 
@@ -17,11 +17,11 @@ export interface Column {
 
 export interface Table {
   readonly name: string;
-  /** The columns of the key, then the other columns of the class, then inherited columns: the order of a CSV export. */
+  /** In the order of a CSV export: the columns of the key, then other columns of the class, then inherited columns. */
   readonly columns: readonly Column[];
-  /** The names of the columns of the primary key, in its order. */
+  /** The names of the columns of the primary key. */
   readonly key: readonly string[];
-  /** The order of the answers in SQL. Texts are ordered by code points: `code collate "C"`. */
+  /** The order of the answers, as expressions for ORDER BY. Texts are sorted by code points: `code collate "C"`. */
   readonly order: readonly string[];
 }
 
@@ -33,10 +33,10 @@ export const AREA_PROPERTY = describeTable(AreaProperty);
 export const COMMUNICATION_CODE = describeTable(CommunicationCode);
 export const API_KEY = describeTable(ApiKey);
 
-/** All tables. Their order does not matter. */
+/** All tables, in any order. */
 export const TABLES: readonly Table[] = [CODE_LIST, CODE_LIST_VALUE, AREA_PROPERTY, COMMUNICATION_CODE, API_KEY];
 
-/** Describes the table of an entity. Throws if the class has no decorators of TypeORM. */
+/** @throws Error if the class has no decorators of TypeORM */
 export function describeTable(entity: Entity): Table {
   const storage = getMetadataArgsStorage();
   const [table] = storage.filterTables(entity);

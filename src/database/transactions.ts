@@ -1,17 +1,12 @@
-// The kinds of transaction, each with all its limits and settings. They override what the role, the database or the
-// connection string sets.
+// The kinds of transaction, each with its limits and settings, which override those of the role, the database and the
+// connection string.
 import { escapeLiteral } from 'pg';
 
 /**
- * The settings that results depend on. They are set for one transaction only: behind a pooler, the session belongs to
- * another client afterwards.
+ * The settings that results depend on. They are `local`, because a pooler gives the session to another client later.
  *
- * PostgreSQL searches pg_catalog first, because search_path does not name it. If search_path named it first, migrations
- * would create their tables there. But if only a function or operator in `public`
- * has exactly the types of the arguments, PostgreSQL uses that one. So somebody could have our code call theirs:
- *
- * - Write the schema in front of a function that takes any type, such as `pg_catalog.format`.
- * - Cast a regclass to oid before you compare. PostgreSQL itself has no `=` for oid and regclass.
+ * DANGER: our SQL may call a function that somebody created in `public` (docs/decisions.md#the-search-path). So write
+ * `pg_catalog.format`, and cast a regclass to oid before you compare it.
  */
 const RESULT_SETTINGS = [
   'set local search_path = public, pg_temp',
@@ -25,26 +20,26 @@ const RESULT_SETTINGS = [
 ];
 
 /**
- * Makes PostgreSQL read a whole table in the order of an index. Sorting 20,000 codes took three times as long, and four
- * times as long in a table that was never analyzed (2026-11-29). JIT would compile each of these short queries.
+ * Make PostgreSQL read in the order of an index, because sorting 20,000 codes took three times as long (2026-11-29).
+ * With JIT, PostgreSQL would compile each of these short queries.
  */
 const INDEX_SETTINGS = ['set local jit = off', 'set local enable_seqscan = off', 'set local enable_sort = off'];
 
 /**
- * Returns a statement that lets PostgreSQL notice a closed connection during a query. Some operating systems cannot
- * notice it. PostgreSQL refuses the setting there, and the refusal is ignored.
+ * Returns a statement that makes PostgreSQL notice during a query that its client is gone. The statement ignores the
+ * error of PostgreSQL on operating systems that do not support the setting.
  */
-function connectionCheckText(set: 'set' | 'set local'): string {
+function connectionCheckText(command: 'set' | 'set local'): string {
   return `do $$ begin
-    ${set} client_connection_check_interval = '100ms';
+    ${command} client_connection_check_interval = '100ms';
   exception when others then null; end $$`;
 }
 
 /**
- * Other sessions wait for the locks of a transaction that writes. If its client is gone, PostgreSQL ends it within
- * 15 s: by `idle_in_transaction_session_timeout` between two statements, and by keep-alive packets during a statement.
+ * Make PostgreSQL end a statement within 15 s if its client is gone, because other sessions wait for its locks. Between
+ * two statements, `idleMs` ends the transaction.
  */
-const ABANDONED_SETTINGS = [
+const GONE_CLIENT_SETTINGS = [
   'set local tcp_keepalives_idle = 5',
   'set local tcp_keepalives_interval = 5',
   'set local tcp_keepalives_count = 2',
@@ -58,14 +53,17 @@ export interface Limits {
   readonly lockMs: number;
   /** The longest pause between two statements. */
   readonly idleMs: number;
-  /** The limit of the whole transaction. A timer of this process ends it: PostgreSQL 14 to 16 have no such limit. */
+  /**
+   * The limit of the whole transaction, by a timer of this process: PostgreSQL 14 to 16 have no such limit. When it has
+   * passed, LostSession says that nothing was changed. So set it only for work that reads, or is rolled back.
+   */
   readonly totalMs: number;
 }
 
 interface TransactionKind extends Limits {
   readonly isolation: 'repeatable read' | 'read committed';
   readonly access: 'read only' | 'read write';
-  /** If a policy would hide rows, a query fails with `off`. With `on` it returns the other rows, as in psql. */
+  /** With `off`, a query fails if a policy would hide rows. With `on`, it returns the other rows, as in psql. */
   readonly rowSecurity: 'on' | 'off';
   readonly settings: readonly string[];
   readonly ending: 'commit' | 'rollback';
@@ -89,39 +87,39 @@ const WRITING = {
   ending: 'commit',
 } as const;
 
-const CHANGE = { ...WRITING, statementMs: 0, lockMs: 30_000, settings: ABANDONED_SETTINGS } as const;
+const CHANGE = { ...WRITING, statementMs: 0, lockMs: 30_000, settings: GONE_CLIENT_SETTINGS } as const;
 
 const KINDS = {
   /**
    * The service asks whether codes or keys have changed, or reads them. lockMs is lower than statementMs, so that
-   * PostgreSQL's message names the lock. If you raise statementMs, raise SERVICE.answerMs, too.
+   * PostgreSQL's message names the lock. If you raise statementMs, raise SERVICE.queryTimeoutMs in data-source.ts, too.
    */
   poll: { ...READING, statementMs: 2_000, lockMs: 1_000, settings: INDEX_SETTINGS },
   /**
-   * The service notes the last use of keys. The limits are short, because another session may lock that table for
-   * hours, and a lost note does no harm.
+   * The service writes when each key was last used. The limits are short, because another session may lock the table
+   * for hours, and a lost time does no harm.
    */
   note: { ...WRITING, statementMs: 1_000, lockMs: 1_000, settings: [] },
-  /** A command reads. There is no limit for a statement, because one over a long change history takes minutes. */
+  /** A command reads. Statements have no limit, because a query of a long change history takes minutes. */
   read: { ...READING, statementMs: 0, lockMs: 10_000, idleMs: 60_000, settings: [] },
   /** A command writes. */
   write: CHANGE,
   /** node-pg-migrate begins and ends this transaction, and runs one migration in it. */
   migration: CHANGE,
-  /** A command tries migrations. The isolation is that of `migration`, so each statement does the same as in `up`. */
+  /** `plan` tries migrations. The isolation is that of `migration`, so each statement does the same as in `up`. */
   dryRun: { ...CHANGE, statementMs: 20_000, lockMs: 3_000, totalMs: 20_000, ending: 'rollback' },
 } as const satisfies Record<string, TransactionKind>;
 
 export type Kind = keyof typeof KINDS;
 
-/** Returns the kind, with the given limits instead of its own. */
+/** Returns the kind, with `limits` instead of its own. */
 export function describeKind(kind: Kind, limits: Partial<Limits> = {}): TransactionKind {
   return { ...KINDS[kind], ...limits };
 }
 
 /**
- * Returns the statements that begin a transaction. Those of a reading must not take a snapshot, as a `do` block
- * would: `lockTables` has to come before the snapshot.
+ * Returns the statements that begin a transaction. For a reading, keep `do` blocks out of them: a `do` block takes the
+ * snapshot, which must not exist before `lockTables` (database.ts) has locked the tables.
  */
 export function beginText(kind: Kind, serverVersion: number, limits?: Partial<Limits>): string {
   const { isolation, access } = KINDS[kind];
@@ -129,7 +127,7 @@ export function beginText(kind: Kind, serverVersion: number, limits?: Partial<Li
   return `${begin}; ${settingsText(kind, serverVersion, limits)}`;
 }
 
-/** Returns only the settings, for a transaction that node-pg-migrate has begun. */
+/** Returns the settings, also for a transaction that node-pg-migrate has begun. */
 export function settingsText(kind: Kind, serverVersion: number, limits?: Partial<Limits>): string {
   const { access, statementMs, lockMs, idleMs, rowSecurity, settings } = describeKind(kind, limits);
   const hasTransactionTimeout = serverVersion >= 17; // older versions refuse the setting
@@ -145,15 +143,15 @@ export function settingsText(kind: Kind, serverVersion: number, limits?: Partial
   ].join('; ');
 }
 
-/** Returns the setting from which the triggers of the change history read the person at the keyboard. */
+/** Returns the setting from which the triggers of the change history read who runs the command. */
 function personSettings(): string[] {
   const person = process.env['ORDER_LOOKUP_PERSON'] ?? '';
   return person === '' ? [] : [`set local order_lookup.person = ${escapeLiteral(person)}`];
 }
 
 /**
- * Lets a member of the owning role work as this role. Otherwise new tables would belong to the member, and the owner
- * could not change them. `assertOwner` has checked that the member may set the role.
+ * Sets the role to the owner of the tables. Otherwise new tables would belong to a member of that role, and the owner
+ * could not change them. `assertOwner` of migration-owner.ts has checked that the member may set the role.
  */
 const SET_OWNER = `do $$ declare owner name; begin
   select coalesce(
@@ -165,8 +163,8 @@ const SET_OWNER = `do $$ declare owner name; begin
 end $$`;
 
 /**
- * The search path for statements that name the schema of each table, as node-pg-migrate does. If it had `public`, an
- * operator that somebody created there could run as the owner: PostgreSQL itself has no `=` for two varchars.
+ * The search path of node-pg-migrate's statements, which name the schema of each table. If it contained `public`, an
+ * operator `=` for varchar that somebody created there would run as the owner.
  */
 const CATALOG_PATH = 'search_path = pg_catalog, pg_temp';
 export const SET_CATALOG_PATH = `set local ${CATALOG_PATH}`;
@@ -184,8 +182,8 @@ export const MIGRATION_SESSION = [
 ].join('; ');
 
 /**
- * The settings of a session that runs migrations. They are for the session, because node-pg-migrate waits for its
- * advisory lock outside of a transaction. MIGRATION_SESSION comes first, because `reset all` would undo the others.
+ * The settings of a session that runs migrations. They are not `local`, because node-pg-migrate waits for its advisory
+ * lock outside of a transaction. MIGRATION_SESSION comes first, because its `reset all` would undo the others.
  */
 export const RUNNER_SESSION = [
   MIGRATION_SESSION,

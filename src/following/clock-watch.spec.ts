@@ -27,7 +27,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** Gives the clock an answer of a database whose clock is this many seconds behind the machine's. */
+/** Simulates a poll of a database whose clock is `aheadSeconds` behind this machine's clock. */
 function measureOffset(aheadSeconds: number): void {
   const nowMs = performance.now();
   const databaseEpochMs = Date.now() - aheadSeconds * 1000;
@@ -51,7 +51,7 @@ it.each([-10, 10])('warns of a clock that is off by %i s', (aheadSeconds) => {
   expect(lines).toHaveLength(1);
 });
 
-it('warns of a clock that somebody sets later, even if the database answers no more', () => {
+it('warns if somebody sets the clock of the machine after the database has stopped to answer', () => {
   measureOffset(0);
   jest.setSystemTime(Date.now() + 3_600_000);
   jest.advanceTimersByTime(1_000);

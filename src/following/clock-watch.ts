@@ -3,7 +3,7 @@ import { Metrics } from '../telemetry/metrics.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
 import { DatabaseClock } from './database-clock.js';
 
-/** The difference between the clocks at which the log begins to warn. Tokens are refused from 30 s on. */
+/** From this difference between the clocks on, the log warns. From 30 s on, tokens are refused. */
 export const NOTICEABLE_OFFSET_MS = 10_000;
 /** The sentence that the log and the doctor print. */
 export const CLOCK_REMEDY =
@@ -14,12 +14,12 @@ export const CLOCK_REMEDY =
 const CHECK_INTERVAL_MS = 1_000;
 const REMINDER_INTERVAL_MS = 10 * 60_000;
 
-/** Shows and logs the difference between this machine's clock and the database's. If they differ, one is wrong. */
+/** Warns if this machine's clock and the database's differ, because then one of them is wrong. */
 @Injectable()
 export class ClockWatch implements OnApplicationBootstrap, OnApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
-  /** The time of the last warning by the monotonic clock; undefined if the clocks agreed at the last check. */
-  private warnedAtMs: number | undefined;
+  /** The time of the last warning; undefined if the clocks agreed at the last check. */
+  private warnedAtMonotonicMs: number | undefined;
 
   constructor(
     private readonly clock: DatabaseClock,
@@ -45,8 +45,8 @@ export class ClockWatch implements OnApplicationBootstrap, OnApplicationShutdown
     const offsetMs = this.clock.machineOffsetMs;
     if (offsetMs === undefined) return;
     if (Math.abs(offsetMs) >= NOTICEABLE_OFFSET_MS) this.warn(offsetMs);
-    else if (this.warnedAtMs !== undefined) {
-      this.warnedAtMs = undefined;
+    else if (this.warnedAtMonotonicMs !== undefined) {
+      this.warnedAtMonotonicMs = undefined;
       this.logger.log({ message: "clock: this machine's clock agrees with the database's again" });
     }
   }
@@ -54,13 +54,15 @@ export class ClockWatch implements OnApplicationBootstrap, OnApplicationShutdown
   /** Warns immediately, and then once in ten minutes. */
   private warn(offsetMs: number): void {
     const nowMs = performance.now();
-    if (this.warnedAtMs !== undefined && nowMs - this.warnedAtMs < REMINDER_INTERVAL_MS) return;
-    this.warnedAtMs = nowMs;
+    const hasWarnedLately =
+      this.warnedAtMonotonicMs !== undefined && nowMs - this.warnedAtMonotonicMs < REMINDER_INTERVAL_MS;
+    if (hasWarnedLately) return;
+    this.warnedAtMonotonicMs = nowMs;
     this.logger.warn({ message: `clock: ${describeOffset(offsetMs)}`, remedy: CLOCK_REMEDY });
   }
 }
 
-/** Returns the difference as a part of a sentence: "this machine's clock is 300 s ahead of the database's". */
+/** Returns a part of a sentence, such as "this machine's clock is 300 s ahead of the database's". */
 export function describeOffset(offsetMs: number): string {
   const seconds = Math.abs(Math.round(offsetMs / 1000));
   return `this machine's clock is ${seconds} s ${offsetMs > 0 ? 'ahead of' : 'behind'} the database's`;

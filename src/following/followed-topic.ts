@@ -15,20 +15,20 @@ import { type TopicName, readRevision } from './revision.js';
 const POLL_INTERVAL_MS = 250;
 /** The pause after a failure. The service notices only after this pause that the database is back. */
 const PAUSE_AFTER_FAILURE_MS = 1_000;
-/** Content that was read, but could not be prepared, is read again after this time. */
+/** If `prepare` throws, the content is read again after this time. */
 const UNPREPARED_INTERVAL_MS = 5_000;
 /**
  * All content is read once in this time, even if the revision has not changed. So if somebody has switched off the
  * triggers that write revisions, callers get the right content after this time at the latest.
  */
 const READ_INTERVAL_MS = 10 * 60_000;
-/** READ_INTERVAL_MS is shortened by a random share up to this one, so that replicas do not read at the same time. */
+/** Each READ_INTERVAL_MS is shortened by up to this share, by chance, so that replicas do not read at the same time. */
 const READ_JITTER = 0.25;
 
-/** The steps that make a value from the content of the database. */
+/** How a value is made from the content of the database: `read` in a transaction, then `prepare` after it. */
 export interface Topic<T, Rows> {
   readonly name: TopicName;
-  /** The tables that `read` reads. They are locked before the first query. */
+  /** The tables that `read` reads. FollowedTopic locks them first. */
   readonly tables: readonly Table[];
   /** Reads all content, in the manager's transaction. */
   read(manager: EntityManager): Promise<Rows>;
@@ -58,11 +58,14 @@ interface Served<T> {
   readonly revision: string;
   /** The time of our last question that the database answered with this revision. */
   readonly confirmedAtMonotonicMs: number;
-  /** The time at which this process began to serve this revision, in milliseconds since the epoch. */
+  /** The time at which this process began to serve this revision. */
   readonly sinceEpochMs: number;
 }
 
-/** Content that was read, while `prepare` is still running or after it has failed. */
+/**
+ * Content that was read, while `prepare` is still running or after it has failed. If somebody changed the content while
+ * the triggers were off, its revision is that of the served value.
+ */
 interface Unprepared {
   readonly revision: string;
   readonly readAgainAtMonotonicMs: number;
@@ -97,7 +100,7 @@ export class FollowedTopic<T, Rows = unknown> {
     return this.served?.value;
   }
 
-  /** Seconds since the database last named the revision of the value; Infinity without a value. */
+  /** Seconds since the database last confirmed the revision of the value; Infinity without a value. */
   get ageSeconds(): number {
     if (!this.served) return Infinity;
     return (performance.now() - this.served.confirmedAtMonotonicMs) / 1000;
@@ -130,7 +133,7 @@ export class FollowedTopic<T, Rows = unknown> {
   private async tryToFollow(signal: AbortSignal): Promise<boolean> {
     try {
       const revision = await this.poll();
-      if (revision !== this.unprepared?.revision) this.unprepared = undefined;
+      if (!this.isUnprepared(revision)) this.unprepared = undefined;
       if (this.isReadingDue(revision)) await this.replace();
       if (!this.unprepared) this.failure.noteSuccess();
       return true;
@@ -159,15 +162,19 @@ export class FollowedTopic<T, Rows = unknown> {
       const askedAtMonotonicMs = performance.now();
       const { revision, databaseEpochMs } = await readRevision(session, this.name);
       clock.correct({ databaseEpochMs, askedAtMonotonicMs, answeredAtMonotonicMs: performance.now() });
-      const isServed = revision === this.served?.revision && revision !== this.unprepared?.revision;
-      if (this.served && isServed) this.served = { ...this.served, confirmedAtMonotonicMs: askedAtMonotonicMs };
+      const isConfirmed = revision === this.served?.revision && !this.isUnprepared(revision);
+      if (this.served && isConfirmed) this.served = { ...this.served, confirmedAtMonotonicMs: askedAtMonotonicMs };
       return revision;
     });
   }
 
-  /** Looks at `unprepared` first: while triggers are off, faulty content can have the revision of the served value. */
+  private isUnprepared(revision: string): boolean {
+    return revision === this.unprepared?.revision;
+  }
+
   private isReadingDue(revision: string): boolean {
     const nowMs = performance.now();
+    // First, because `served` may have the same revision
     if (revision === this.unprepared?.revision) return nowMs >= this.unprepared.readAgainAtMonotonicMs;
     return revision !== this.served?.revision || nowMs >= this.readDueAtMonotonicMs;
   }
@@ -197,7 +204,7 @@ export class FollowedTopic<T, Rows = unknown> {
 
   private async serve({ rows, revision, askedAtMonotonicMs }: Reading<Rows>): Promise<void> {
     const { topic, logger } = this.options;
-    // Set before `prepare`, which may throw: such content is read again after 5 s, and not at each poll
+    // Set before `prepare`, which may throw. Otherwise the same content would be read again at each poll
     this.unprepared = { revision, readAgainAtMonotonicMs: performance.now() + UNPREPARED_INTERVAL_MS };
     const value = await topic.prepare(rows);
     this.unprepared = undefined;
@@ -209,7 +216,7 @@ export class FollowedTopic<T, Rows = unknown> {
     logger.log({ message: 'snapshot: loaded', topic: topic.name, revision, durationMs });
   }
 
-  /** The consequence for callers if the failure goes on. */
+  /** The effect on callers if the failure goes on. */
   private get callerImpact(): CallerImpact {
     const { maxAgeSeconds } = this.options.topic;
     if (!this.served) return { callers: 'refused' };

@@ -6,8 +6,8 @@ import { DatabaseClock } from './database-clock.js';
 import { FollowedTopic, type Topic } from './followed-topic.js';
 
 /**
- * Follows the database. Each topic uses its own session: behind a long reading of the codes, the poll of the keys would
- * come late, and revoked keys would be accepted longer. The start does not wait for the first reading.
+ * Follows the database. Each topic polls in its own session: if the keys waited for a long reading of the codes, a
+ * revoked key would be accepted longer. The start of the service does not wait for the first reading.
  */
 @Injectable()
 export class FollowingService implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -45,17 +45,14 @@ export class FollowingService implements OnApplicationBootstrap, OnApplicationSh
       name: 'database_up',
       help: '1 while the database answers',
       collect: (gauge) => {
-        // The answer to one topic is enough. If the other topic gets no answers, the alert SnapshotStale reports it.
+        // An answer to one topic is enough. If only the other topic gets none, the alert SnapshotStale reports it
         const isUp = this.topics.some(({ isDatabaseAnswering }) => isDatabaseAnswering);
         gauge.set(isUp ? 1 : 0);
       },
     });
   }
 
-  /**
-   * Registers a topic, whose value is then read at the start and after each change. Call `follow` in a constructor: a
-   * topic that is registered after the start is never read.
-   */
+  /** Registers a topic. Call `follow` in a constructor: a topic that is registered after the start is never read. */
   follow<T, Rows>(topic: Topic<T, Rows>): FollowedTopic<T> {
     const { database, clock, metrics, logger } = this;
     const followed = new FollowedTopic({ topic, database, clock, metrics, logger });
@@ -67,7 +64,7 @@ export class FollowingService implements OnApplicationBootstrap, OnApplicationSh
     this.running = this.topics.map((topic) => topic.run(this.stopping.signal));
   }
 
-  /** Ends the polls. Nest calls this after the last connection has ended, so a replica that drains serves changes. */
+  /** Ends the polls. Nest calls this after the last connection has ended: until then, changes are still served. */
   async onApplicationShutdown(): Promise<void> {
     this.stopping.abort();
     await Promise.all(this.running);

@@ -1,5 +1,5 @@
 // The revision of a topic is a random UUID, in the column `stamp` of the table `revision`. Triggers write a new UUID in
-// each transaction that changes the topic. So two contents never share a revision, even after a restore or a failover.
+// each transaction that changes the topic. So different contents have different revisions, even after a restore.
 import type { Session } from '../database/session.js';
 
 /** The two contents that change independently: codes (lists, properties, records) and API keys. */

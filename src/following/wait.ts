@@ -1,4 +1,4 @@
-/** Waits, and ends early when `signal` is aborted. The timer does not keep the process alive. */
+/** Waits until the time has passed or `signal` is aborted. The timer does not keep the process alive. */
 export function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {

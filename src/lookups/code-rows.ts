@@ -1,4 +1,4 @@
-// The rows of which the answers are made. Rows that are not valid yet, or not valid any more, are among them.
+// The rows from which the answers are made. They include rows that are not in force yet, or not any more.
 import type { EntityManager } from 'typeorm';
 import { AreaProperty, CodeListValue, CommunicationCode, type Validity } from '../database/entities.js';
 import { AREA_PROPERTY, CODE_LIST_VALUE, COMMUNICATION_CODE, describeTable } from '../database/tables.js';
@@ -9,16 +9,16 @@ import { AREA_PROPERTY, CODE_LIST_VALUE, COMMUNICATION_CODE, describeTable } fro
  */
 export const AREAS = ['order-update', 'order-capture-v2'] as const;
 export type Area = (typeof AREAS)[number];
+/** The area that answers with communication codes. */
 export const ORDER_SCHEDULING = 'order-scheduling';
 
-/** All rows from which answers are made, in the order of the answers. */
+/** The rows are in the order of the answers. */
 export interface CodeRows {
   readonly properties: readonly AreaProperty[];
   readonly values: readonly CodeListValue[];
   readonly records: readonly CommunicationCode[];
 }
 
-/** The tables of these rows. Lock them before the first query: to an older snapshot a truncated table looks empty. */
 export const CODE_TABLES = [AREA_PROPERTY, CODE_LIST_VALUE, COMMUNICATION_CODE];
 
 export const ALWAYS: Validity = { validFromMs: -Infinity, validUntilMs: Infinity };
@@ -41,10 +41,7 @@ function readTable<Row extends object>(manager: EntityManager, entity: new () =>
   return query.getMany();
 }
 
-/**
- * Checks that each area has a property. No constraint can demand this, because a constraint sees only one row.
- * @throws Error if an area has no property
- */
+/** @throws Error if an area has no property. No constraint can check this, because a constraint sees only one row */
 export function assertAreas({ properties }: CodeRows): void {
   for (const area of AREAS) {
     const hasProperty = properties.some((property) => property.area === area);

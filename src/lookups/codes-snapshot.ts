@@ -4,10 +4,14 @@ import type { CommunicationCode } from '../database/entities.js';
 import { Answer } from '../http/answer.js';
 import { AREAS, type Area, type CodeRows, isInForce } from './code-rows.js';
 
+/** The limit for all small answers to filters together. Beyond it, the least recently used ones are dropped. */
 const MAX_SMALL_ANSWERS_BYTES = 20 * 1024 ** 2;
-/** The bytes that an answer to a filter takes beside its body and its key. */
+/** An estimate of the memory that a small answer takes besides its body and its key. */
 const ANSWER_ENTRY_BYTES = 1024;
-/** From this size on, an answer is never dropped. Node.js copies a smaller body for each connection anyway. */
+/**
+ * An answer of this size or more is never dropped, so that all its readers share one body. A smaller body is a text
+ * (MAX_TEXT_BYTES in answer.ts), which Node.js copies for each connection anyway.
+ */
 const LARGE_ANSWER_BYTES = 16 * 1024;
 
 const RECORDS_PER_PIECE = 1_000;
@@ -19,8 +23,8 @@ export interface Filters {
 }
 
 /**
- * The rows of all validity periods, with maps that find records by type and by code. When somebody asks for a time, the
- * index makes the snapshot of this time. It keeps the last snapshot.
+ * All rows, also those that are not in force, with maps that find records by type and by code. `snapshotAt` makes the
+ * answers for a time. The index keeps only the last snapshot.
  */
 export class CodeIndex {
   private lastSnapshot: CodesSnapshot | undefined;
@@ -39,10 +43,7 @@ export class CodeIndex {
     return this.lastSnapshot;
   }
 
-  /**
-   * Returns the snapshot of a time. The time may be earlier than that of the last call. The snapshot is made of the
-   * rows in memory, so this also works while the database is away.
-   */
+  /** Returns the snapshot of a time, which may be earlier than the time of the last call. */
   snapshotAt(timeMs: number): CodesSnapshot {
     if (!this.lastSnapshot?.isValidAt(timeMs)) this.lastSnapshot = new CodesSnapshot(this, timeMs);
     return this.lastSnapshot;
@@ -52,10 +53,7 @@ export class CodeIndex {
     return this.effectiveTimesMs.find((each) => each > timeMs) ?? Infinity;
   }
 
-  /**
-   * Returns the records that match, in the order of the answers. Records that are not valid now are among them. A match
-   * is exact and case-sensitive.
-   */
+  /** Returns the records that match exactly, in the order of the answers, also those that are not in force. */
   find({ codeType, code }: Filters): readonly CommunicationCode[] {
     if (code !== undefined) return this.findByCode(code, codeType);
     if (codeType !== undefined) return this.recordsByType.get(codeType) ?? [];
@@ -82,8 +80,8 @@ function findEffectiveTimes({ values, records }: CodeRows): number[] {
 }
 
 /**
- * The answers of all operations for one moment. They stay valid until a code begins or ends. The answers that most
- * callers ask for are made with the snapshot. An answer to a filter is made when somebody asks for it first.
+ * The answers of all operations for one time. They stay valid until a code begins or ends. The constructor makes the
+ * answers without filters. An answer to a filter is made when the first caller asks for it.
  */
 export class CodesSnapshot {
   /** The answers are valid from this time, in milliseconds since the epoch. -Infinity if no code began or ended yet. */
@@ -97,9 +95,8 @@ export class CodesSnapshot {
     sizeCalculation: ({ length }, key) => length + 2 * key.length + ANSWER_ENTRY_BYTES,
   });
   /**
-   * Large answers are never dropped. If one were dropped and made again, slow readers would keep both copies in memory.
-   * Together large answers are at most twice as large as the whole list: each record matches one type and one code, and
-   * an answer to both has one record.
+   * If a large answer were dropped and made again, slow readers would keep both copies in memory. Together the large
+   * answers have at most twice the size of the whole list, because each record matches only one type and one code.
    */
   private readonly largeAnswers = new Map<string, Answer>();
 
@@ -144,7 +141,7 @@ export class CodesSnapshot {
         const names = (valuesByList.get(codeList) ?? []).map(({ value }) => value);
         return `${JSON.stringify(property)}:${JSON.stringify(names)}`;
       });
-    // Made by hand: an object would move properties whose names look like numbers to the front
+    // Not JSON.stringify of an object: it puts properties whose names look like numbers first
     return new Answer(Buffer.from(`{${members.join(',')}}`));
   }
 
@@ -154,13 +151,13 @@ export class CodesSnapshot {
   }
 }
 
-/** Formats records in pieces. In one piece the JSON of 100,000 records would take 16 MiB more than the answer. */
+/** Formats records in pieces. In one piece, the JSON text of 100,000 records would take 16 MiB besides the answer. */
 function formatCommunicationCodes(records: readonly CommunicationCode[]): Buffer {
   const parts = [Buffer.from('{"communicationRecords":[')];
   for (let start = 0; start < records.length; start += RECORDS_PER_PIECE) {
     const piece = records.slice(start, start + RECORDS_PER_PIECE);
     const answered = piece.map(({ codeType, code, description }) => ({ codeType, code, description }));
-    const members = JSON.stringify(answered).slice(1, -1); // without its brackets
+    const members = JSON.stringify(answered).slice(1, -1); // without the brackets of the array
     parts.push(Buffer.from(start === 0 ? members : `,${members}`));
   }
   parts.push(Buffer.from(']}'));

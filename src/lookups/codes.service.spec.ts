@@ -45,7 +45,7 @@ async function start() {
 
 const textOf = (answer: Answer | undefined): string => String(answer?.body);
 
-/** The validity of each code of each type, and of the value with the same name. */
+/** The validity of each code and of the value of the same name. Each code exists in all TYPES. */
 type Validities = ReadonlyMap<string, Validity>;
 
 function rowsOf(validities: Validities): CodeRows {
@@ -63,8 +63,7 @@ function rowsOf(validities: Validities): CodeRows {
   };
 }
 
-/** Returns the texts of all answers at a time. */
-function textsOf(validities: Validities, timeMs: number): string[] {
+function expectedTextsAt(validities: Validities, timeMs: number): string[] {
   const names = [...validities]
     .filter(([, { validFromMs, validUntilMs }]) => validFromMs <= timeMs && timeMs < validUntilMs)
     .map(([name]) => name);
@@ -80,53 +79,53 @@ function textsOf(validities: Validities, timeMs: number): string[] {
   ];
 }
 
-const boundMs = fc.option(fc.integer({ min: -30, max: 60 }), { nil: undefined });
-const lastsMs = fc.option(fc.integer({ min: 1, max: 50 }), { nil: undefined });
-const validity = fc.record({ boundMs, lastsMs }).map(({ boundMs: from, lastsMs: lasts }) => ({
-  validFromMs: from === undefined ? -Infinity : START_MS + from,
-  validUntilMs: lasts === undefined ? Infinity : START_MS + (from ?? 0) + lasts,
+const beginMs = fc.option(fc.integer({ min: -30, max: 60 }), { nil: undefined });
+const durationMs = fc.option(fc.integer({ min: 1, max: 50 }), { nil: undefined });
+const validity = fc.record({ begin: beginMs, duration: durationMs }).map(({ begin, duration }) => ({
+  validFromMs: begin === undefined ? -Infinity : START_MS + begin,
+  validUntilMs: duration === undefined ? Infinity : START_MS + (begin ?? 0) + duration,
 }));
 const step = fc.record({
   /** The rows of the next reading, or undefined if nothing is read. */
   rows: fc.option(fc.uniqueArray(fc.tuple(fc.constantFrom(...NAMES), validity), { selector: ([name]) => name }), {
     nil: undefined,
   }),
-  /** The new time of the clock. The clock may jump over several effective times, and may be set back. */
-  movesMs: fc.integer({ min: -40, max: 120 }),
+  /** The new time of the clock, counted from START_MS. It may be earlier, or several effective times later. */
+  clockMs: fc.integer({ min: -40, max: 120 }),
 });
 
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
-/** One code ends when another begins. Both are read earlier, and asked for just before and at this time. */
+/** At 60 ms one code ends and another begins. Both are read at -40 ms. A caller asks at 59 and at 60 ms. */
 const AT_AN_EFFECTIVE_TIME: Step[] = [
   {
     rows: [
       ['A', { validFromMs: -Infinity, validUntilMs: START_MS + 60 }],
       ['B', { validFromMs: START_MS + 60, validUntilMs: Infinity }],
     ],
-    movesMs: -40,
+    clockMs: -40,
   },
-  { rows: undefined, movesMs: 59 },
-  { rows: undefined, movesMs: 60 },
+  { rows: undefined, clockMs: 59 },
+  { rows: undefined, clockMs: 60 },
 ];
 
 describe('the codes that are served', () => {
-  it('are those that are valid by the clock of the database at each access, also if the clock jumps', async () => {
+  it('are in force by the clock of the database at each call, also if the clock jumps', async () => {
     const steps = fc.array(step, { minLength: 1, maxLength: 12 });
     const property = fc.asyncProperty(steps, async (taken) => {
       const { clock, service, read } = await start();
       let validities: Validities = new Map();
       read(rowsOf(validities));
-      for (const { rows, movesMs } of taken) {
+      for (const { rows, clockMs } of taken) {
         if (rows) {
           validities = new Map(rows);
           read(rowsOf(validities));
         }
-        clock.nowMs = START_MS + movesMs;
+        clock.nowMs = START_MS + clockMs;
         const answers = [
           ...AREAS.map((area) => service.supportedValues(area)),
           ...FILTERS.map((filters) => service.communicationCodes(filters)),
         ];
-        const expected = textsOf(validities, clock.nowMs);
+        const expected = expectedTextsAt(validities, clock.nowMs);
         expect(answers.map(textOf)).toEqual(expected);
         const etags = expected.map((text) => new Answer(Buffer.from(text)).etag);
         expect(answers.map((answer) => answer?.etag)).toEqual(etags);
@@ -196,7 +195,7 @@ describe('answers', () => {
     }
   });
 
-  it('to filters with many codes are made once, also if callers use 20,000 other filters meanwhile', async () => {
+  it('to filters with many codes are made once, even if callers use 20,000 other filters meanwhile', async () => {
     const { service, read } = await start();
     read({ ...rowsOf(new Map()), records: manyRecords({ types: 20, perType: 100, bytes: 10_000 }) });
     const askForEachType = () => {
@@ -215,6 +214,6 @@ describe('answers', () => {
     for (let filter = 0; filter < 40_000; filter++) {
       service.communicationCodes({ code: `${filter}${'x'.repeat(250)}` });
     }
-    expect(usedHeap() - before).toBeLessThan(25_000_000); // all of them take 70 million
+    expect(usedHeap() - before).toBeLessThan(25_000_000); // without a limit, the answers would take 70 MB
   });
 });

@@ -12,7 +12,7 @@ import { CodeIndex, type CodesSnapshot, type Filters } from './codes-snapshot.js
 /** Answers the lookups. Each call uses one snapshot, so its answer shows one time and one state of the database. */
 @Injectable()
 export class CodesService {
-  /** The sentence for callers if there is no answer. */
+  /** The sentence that callers get if there is no answer. */
   readonly absenceReason = 'The codes have not been read from the database yet.';
   readonly topic: FollowedTopic<CodeIndex>;
 
@@ -64,10 +64,7 @@ export class CodesService {
     return records.filter((record) => isInForce(record, nowMs)).length;
   }
 
-  /**
-   * Returns the snapshot for now. Each call reads the clock, so that each answer is right for its time. If a code has
-   * begun or ended since the last call, a new snapshot replaces the former snapshot.
-   */
+  /** Returns the snapshot for now. If a code has begun or ended since the last call, it is a new snapshot. */
   private findPresentSnapshot(): CodesSnapshot | undefined {
     const index = this.topic.value;
     if (!index) return undefined;
@@ -84,8 +81,8 @@ export class CodesService {
   }
 
   /**
-   * Makes the index, and the first snapshot, so that no request has to make it. If there are many codes, each step
-   * takes long. So other requests are answered between the two steps.
+   * Makes the index, and its first snapshot, so that no request waits for it. With many codes both steps take long, so
+   * Node.js answers other requests between them.
    * @throws Error if an area has no property
    */
   private async prepare(rows: CodeRows): Promise<CodeIndex> {

@@ -1,4 +1,4 @@
-/** Groups items by key. Keys and items keep the order of the input. Node.js has Map.groupBy from 21 on. */
+/** Like Map.groupBy, which Node.js 20 lacks. Keys and items keep the order of the input. */
 export function groupBy<Key, Item>(items: Iterable<Item>, toKey: (item: Item) => Key) {
   const groups = new Map<Key, Item[]>();
   for (const item of items) {
