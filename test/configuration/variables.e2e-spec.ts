@@ -20,7 +20,7 @@ const COVERED: Record<string, readonly string[]> = {
     'RATE_LIMIT_PER_MINUTE',
   ],
   'test/auth/keys.e2e-spec.ts': ['API_KEY_MAX_AGE_SECONDS'],
-  'test/http/door.e2e-spec.ts': ['CORS_ORIGINS', 'TRUSTED_PROXY_HOPS'],
+  'test/http/requests.e2e-spec.ts': ['CORS_ORIGINS', 'TRUSTED_PROXY_HOPS'],
   'test/management/draining.e2e-spec.ts': ['DRAIN_SECONDS', 'KEEP_ALIVE_SECONDS'],
   'test/telemetry/tracing.e2e-spec.ts': ['LOG_LEVEL'],
   'src/configuration/read-configuration.spec.ts': ['OAUTH_ALLOW_HTTP'],

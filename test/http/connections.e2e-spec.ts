@@ -15,12 +15,12 @@ import { Reader, requestTo } from '../support/reader.js';
 const PAGE = requestTo('/docs/swagger-ui-bundle.js', {});
 /** A request whose header does not end. */
 const REQUEST_WITHOUT_END = `GET ${PATHS.orderUpdate} HTTP/1.1\r\nHost: x\r\n`;
-const REFUSED = 'order_lookup_connections_refused_total{limit="waiting-requests"}';
+const REFUSED_CONNECTIONS = 'order_lookup_connections_refused_total{limit="waiting-requests"}';
 
 const world = localWorld();
-let good: string;
+let goodRequest: string;
 beforeAll(() => {
-  good = requestTo(PATHS.orderUpdate, world.headers);
+  goodRequest = requestTo(PATHS.orderUpdate, world.headers);
 });
 
 const clients = new StalledClients();
@@ -41,22 +41,22 @@ describe('a connection', () => {
   it('with too many waiting requests is closed and counted once, and other connections get answers', async () => {
     const { service } = world;
     const caller = await Reader.to(service.url);
-    const refused = await service.metric(REFUSED);
+    const before = await service.metric(REFUSED_CONNECTIONS);
     const bytes = PAGE.repeat(100);
     const attackers = await clients.open({ count: 20, port: service.port, bytes });
     const closing = attackers.map((attacker) => clients.readToEnd(attacker));
     expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
-    expect((await caller.ask(good)).status).toBe(200);
+    expect((await caller.ask(goodRequest)).status).toBe(200);
     await Promise.all(closing);
-    expect((await caller.ask(good)).status).toBe(200);
-    expect(await service.metric(REFUSED)).toBe(refused + 20);
+    expect((await caller.ask(goodRequest)).status).toBe(200);
+    expect(await service.metric(REFUSED_CONNECTIONS)).toBe(before + 20);
     caller.close();
   });
 
   it.each([
-    { count: 32, isClosed: false },
-    { count: 33, isClosed: true },
-  ])('with $count waiting requests is closed: $isClosed', async ({ count, isClosed }) => {
+    { count: 32, fate: 'stays open', isClosed: false },
+    { count: 33, fate: 'is closed', isClosed: true },
+  ])('with $count waiting requests $fate', async ({ count, isClosed }) => {
     const packet = requestTo('/nothing', {}).repeat(count);
     const { responses, closed } = await exchange(world.service.port, packet, { answers: count });
     expect(closed).toBe(isClosed);
@@ -65,6 +65,8 @@ describe('a connection', () => {
 });
 
 describe('25 connections with 30 pipelined requests each', () => {
+  const CONNECTIONS = 25;
+  const REQUESTS = 30;
   interface Kind {
     readonly path: string;
     readonly method?: string;
@@ -89,25 +91,26 @@ describe('25 connections with 30 pipelined requests each', () => {
   }
 
   async function expectOrder(packetKinds: readonly Kind[]): Promise<void> {
-    const asked = packetKinds.map(makeRequest);
-    const packet = asked.map(({ bytes }) => bytes).join('');
-    const { responses } = await exchange(world.service.port, packet, { answers: 30 });
+    const requests = packetKinds.map(makeRequest);
+    const packet = requests.map(({ bytes }) => bytes).join('');
+    const { responses } = await exchange(world.service.port, packet, { answers: REQUESTS });
     const answers = responses.map(({ status, headers }) => `${status} ${headers.get('x-request-id')}`);
-    expect(answers).toEqual(asked.map(({ answer }) => answer));
+    expect(answers).toEqual(requests.map(({ answer }) => answer));
   }
 
   it('get all answers in the order of the requests', async () => {
-    const packet = fc.array(fc.constantFrom(...kinds), { minLength: 30, maxLength: 30 });
-    const packets = fc.array(packet, { minLength: 25, maxLength: 25 });
+    const packet = fc.array(fc.constantFrom(...kinds), { minLength: REQUESTS, maxLength: REQUESTS });
+    const packets = fc.array(packet, { minLength: CONNECTIONS, maxLength: CONNECTIONS });
     const property = fc.asyncProperty(packets, (all) => Promise.all(all.map(expectOrder)).then(() => true));
     await fc.assert(property, { numRuns: 1, endOnFailure: true }); // if it fails, fast-check prints the seed
   });
 });
 
-it('a request that asks for another protocol is answered, and its connection carries no other answer', async () => {
-  const asking = requestTo(PATHS.orderUpdate, { ...world.headers, Connection: 'Upgrade', Upgrade: 'websocket' });
-  const head = requestTo('/nothing', { 'Content-Length': String(good.length) });
-  const { responses, closed } = await exchange(world.service.port, [asking + head, good], { answers: 2, pauseMs: 200 });
+it('a connection is closed after a request with Upgrade, so that no body is taken for a request', async () => {
+  const upgrade = requestTo(PATHS.orderUpdate, { ...world.headers, Connection: 'Upgrade', Upgrade: 'websocket' });
+  const head = requestTo('/nothing', { 'Content-Length': String(goodRequest.length) });
+  const pieces = [upgrade + head, goodRequest];
+  const { responses, closed } = await exchange(world.service.port, pieces, { answers: 2, pauseMs: 200 });
   expect({ statuses: statusesOf(responses), closed }).toEqual({ statuses: [200], closed: true });
 });
 
@@ -131,7 +134,11 @@ describe('after garbage the connection is closed, if the garbage comes', () => {
       pieces: () => [requestTo('/nothing', CHUNKED), BAD_CHUNK],
       statuses: [404],
     },
-    { name: 'after a request that has its answer', pieces: () => [good, 'garbage\r\n\r\n'], statuses: [200, 400] },
+    {
+      name: 'after a request that has its answer',
+      pieces: () => [goodRequest, 'garbage\r\n\r\n'],
+      statuses: [200, 400],
+    },
   ])('$name: the answers are $statuses', async ({ pieces, statuses }) => {
     const { responses, closed } = await exchange(world.service.port, pieces(), { pauseMs: 200 });
     expect({ statuses: statusesOf(responses), closed }).toEqual({ statuses, closed: true });
@@ -166,12 +173,12 @@ describe('connections that never finish a request', () => {
   ];
   /** Node.js closes these connections after its time limit, while the other tests run. */
   let silent: Promise<Exchange>;
-  let begun: Promise<Exchange>[];
+  let unfinished: Promise<Exchange>[];
   let withoutBody: Promise<Exchange>;
   beforeAll(() => {
     const { port } = world.service;
     silent = exchange(port, []);
-    begun = cases.map(({ pieces, pauseMs }) => exchange(port, pieces, { pauseMs }));
+    unfinished = cases.map(({ pieces, pauseMs }) => exchange(port, pieces, { pauseMs }));
     withoutBody = exchange(port, requestTo(PATHS.orderUpdate, { ...world.headers, 'Content-Length': '100' }));
   });
 
@@ -185,7 +192,7 @@ describe('connections that never finish a request', () => {
   });
 
   it.each(cases.map(({ what }, index) => ({ what, index })))('get 408 for a request $what', async ({ index }) => {
-    const [reply] = ((await begun[index]) as Exchange).responses as [Reply];
+    const [reply] = ((await unfinished[index]) as Exchange).responses as [Reply];
     expectProblem(reply, 'request-timeout');
     const id = reply.headers.get('x-request-id');
     const line = await world.service.waitForLog(({ requestId }) => requestId === id);

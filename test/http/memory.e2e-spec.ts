@@ -14,13 +14,15 @@ import { until } from '../support/until.js';
 const PAGE = '/docs/swagger-ui-bundle.js';
 const REQUEST = requestTo(PAGE, {});
 const MEBIBYTE = 1024 ** 2;
+/** The number of other filters that are used between two slow callers. */
+const OTHER_FILTERS = 1_100;
 
 const world = processWorld();
 const clients = new StalledClients();
 afterEach(() => clients.close());
 
-/** Returns a function. It returns by how many MiB the memory of the service has grown since this call. */
-function growth(): () => number {
+/** Returns a function that returns by how many MiB the memory of the service has grown since this call. */
+function measureGrowth(): () => number {
   const { pid } = world.service;
   const before = residentMebibytes(pid);
   return () => residentMebibytes(pid) - before;
@@ -29,31 +31,31 @@ function growth(): () => number {
 it('answers that nobody reads share one copy', async () => {
   const { port } = world.service;
   await world.get(PAGE);
-  const grown = growth();
+  const grown = measureGrowth();
   const opened = await clients.open({ count: 20, port, bytes: REQUEST.repeat(20) });
   await Promise.all(opened.map((client) => once(client, 'readable'))); // by then all requests of the client have run
   expect(grown()).toBeLessThan(70); // the kernel stores some answers; copies of the others would be 300 MiB
 });
 
 it('a connection with 2,000 waiting requests takes little memory, and is closed', async () => {
-  const grown = growth();
+  const grown = measureGrowth();
   const { closed } = await exchange(world.service.port, REQUEST.repeat(2_000));
   expect(closed).toBe(true);
   expect(grown()).toBeLessThan(128);
 });
 
-it('a connection that sends garbage after requests, and does not read their answers, takes no memory', async () => {
+it('connections that send much garbage after requests, and do not read their answers, take little memory', async () => {
   const { port } = world.service;
-  const grown = growth();
+  const grown = measureGrowth();
   const bytes = `${REQUEST.repeat(10)}garbage\r\n\r\n`;
   const senders = await clients.open({ count: 4, port, bytes });
   const garbage = Buffer.alloc(100 * MEBIBYTE, 'garbage ');
   for (const sender of senders) sender.write(garbage);
   for (let answered = 0; answered < 100; answered++) expect((await world.get(PATHS.orderUpdate)).status).toBe(200);
-  expect(grown()).toBeLessThan(64);
+  expect(grown()).toBeLessThan(64); // the clients have sent 400 MiB
 });
 
-it('callers that do not read share one copy of the answer to a filter, also while others use other filters', async () => {
+it('callers that do not read share one copy of an answer to a filter, also if others use other filters', async () => {
   const { service, database, headers } = world;
   await database.query(
     `insert into communication_code (code_type, code, description)
@@ -62,11 +64,11 @@ it('callers that do not read share one copy of the answer to a filter, also whil
   const path = `${PATHS.communicationCodes}?codeType=LARGE`;
   await until(async () => (await world.get(path)).text.length > 20 * MEBIBYTE);
   const bytes = requestTo(path, headers);
-  const grown = growth();
+  const grown = measureGrowth();
   for (let opened = 0; opened < 8; opened++) {
     const [client] = await clients.open({ count: 1, port: service.port, bytes });
     if (client) await once(client, 'readable');
-    const others = Array.from({ length: 1_100 }, (_, index) => {
+    const others = Array.from({ length: OTHER_FILTERS }, (_, index) => {
       return requestTo(`${PATHS.communicationCodes}?code=${opened}-${index}`, headers);
     });
     const reader = await Reader.to(service.url);

@@ -1,5 +1,5 @@
-// AppModule in a testing module, with a module in the form of Nest's manual. The means of Nest and Express work, and
-// every exception becomes a problem document.
+// AppModule in a testing module, beside a module like those of Nest's manual. Its decorators, and the requests and
+// responses of Express, work as usual. Every exception becomes a problem document.
 import 'reflect-metadata';
 import { EventEmitter, once } from 'node:events';
 import { PassThrough, Readable } from 'node:stream';
@@ -34,7 +34,7 @@ class Note {
   @IsString() text: string;
 }
 
-class Wrapped implements nest.NestInterceptor {
+class WrapInterceptor implements nest.NestInterceptor {
   intercept(_context: nest.ExecutionContext, next: nest.CallHandler) {
     return next.handle().pipe(map((data: unknown) => ({ data })));
   }
@@ -85,7 +85,7 @@ class NotesController {
     return { isPassed: true };
   }
   @Get('moved') @nest.Redirect('/notes', 301) moved() {}
-  @Get('wrapped') @nest.UseInterceptors(Wrapped) wrapped() {
+  @Get('wrapped') @nest.UseInterceptors(WrapInterceptor) wrapped() {
     return 'inner';
   }
   @nest.Sse('events') events(): Observable<nest.MessageEvent> {
@@ -196,7 +196,7 @@ afterAll(async () => {
   await Promise.all([issuer.close(), database.drop()]);
 });
 
-interface Asked {
+interface TestRequest {
   readonly method?: string;
   readonly path: string;
   readonly headers?: Headers;
@@ -205,7 +205,7 @@ interface Asked {
   readonly body?: string;
 }
 
-async function ask({ path, method, headers = caller, body, type }: Asked): Promise<Reply> {
+async function ask({ path, method, headers = caller, body, type }: TestRequest): Promise<Reply> {
   const content: Headers = body === undefined ? {} : { 'Content-Type': type ?? 'application/json' };
   const options = { method: method ?? 'GET', headers: { ...headers, ...content }, body };
   return readReply(await fetch(base + path, { ...options, redirect: 'manual' }));
@@ -214,7 +214,12 @@ async function ask({ path, method, headers = caller, body, type }: Asked): Promi
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 describe('the application answers', () => {
-  it.each<Asked & { status?: number; contentType?: string | null; text: string }>([
+  interface AnswerCase extends TestRequest {
+    readonly status?: number;
+    readonly contentType?: string | null;
+    readonly text: string;
+  }
+  const CASES: readonly AnswerCase[] = [
     { path: '/notes', text: '[{"text":"a"}]' },
     { path: '/notes/text', contentType: 'text/html; charset=utf-8', text: 'some text' },
     { path: '/notes/nothing', contentType: null, text: '' },
@@ -236,15 +241,17 @@ describe('the application answers', () => {
       body: '{"text":"t","x":1}',
       text: '{"text":"t"}',
     },
-  ])('$method $path', async ({ status = 200, contentType = JSON_TYPE, text, ...asked }) => {
-    const reply = await ask(asked);
+  ];
+  it.each(CASES.map((each) => ({ method: 'GET', ...each })))('$method $path', async (each) => {
+    const { status = 200, contentType = JSON_TYPE, text, ...request } = each;
+    const reply = await ask(request);
     const { headers } = reply;
     expect([reply.status, headers.get('content-type'), reply.text]).toEqual([status, contentType, text]);
     expect(headers.get('x-request-id')).toMatch(/^[\da-f-]{36}$/);
     expect(headers.get('x-content-type-options')).toBe('nosniff');
-    const isAnswer = asked.path === '/notes/answer';
+    const isAnswer = request.path === '/notes/answer'; // only an Answer may be stored
     expect(headers.get('cache-control')).toMatch(isAnswer ? /^private/ : /^no-store$/);
-    if (asked.headers === undefined) expect(headers.get('access-control-allow-origin')).toBe(ORIGIN);
+    if (request.headers === undefined) expect(headers.get('access-control-allow-origin')).toBe(ORIGIN);
   });
 
   it('with a redirection', async () => {
@@ -264,7 +271,7 @@ describe('the application answers', () => {
     expect(JSON.parse(text)).toEqual([host, '/notes/request', '127.0.0.1', 'marked']);
   });
 
-  it('HEAD without a body, OPTIONS with the methods of the path', async () => {
+  it('HEAD without a body, and OPTIONS with the methods of the path', async () => {
     const head = await ask({ path: '/notes/file', method: 'HEAD' });
     expect([head.status, head.headers.get('content-length'), head.text]).toEqual([200, '4', '']);
     const options = await ask({ path: '/notes', method: 'OPTIONS', headers: {} });
@@ -276,7 +283,13 @@ describe('the application answers', () => {
 describe('the application answers with a problem document', () => {
   const UNEXPECTED = 'An unexpected condition was met. The log has it under the id of this occurrence.';
   const LARGE = `{"text":"${'x'.repeat(200_000)}"}`;
-  it.each<Asked & { slug?: ProblemSlug; title?: string; status?: number; detail: string }>([
+  interface ProblemCase extends TestRequest {
+    readonly slug?: ProblemSlug;
+    readonly title?: string;
+    readonly status?: number;
+    readonly detail: string;
+  }
+  const CASES: readonly ProblemCase[] = [
     { path: '/notes/missing', slug: 'not-found', detail: 'There is no such note.' },
     { path: '/notes/bad', slug: 'malformed-request', detail: 'a is wrong. b is wrong' },
     { path: '/notes/number/x', slug: 'malformed-request', detail: 'numeric string is expected' },
@@ -304,8 +317,10 @@ describe('the application answers with a problem document', () => {
     { path: '/notes/x', slug: 'not-found', detail: 'There is nothing at this address.' },
     { path: '/notes/of-another-host', slug: 'not-found', detail: 'There is nothing at this address.' },
     { path: '/notes', headers: {}, slug: 'missing-credentials', detail: 'lacks credentials' },
-  ])('$method $path', async ({ slug, title, status, detail, ...asked }) => {
-    const reply = await ask(asked);
+  ];
+  it.each(CASES.map((each) => ({ method: 'GET', ...each })))('$method $path', async (each) => {
+    const { slug, title, status, detail, ...request } = each;
+    const reply = await ask(request);
     if (slug) {
       expect(expectProblem(reply, slug).detail).toContain(detail);
     } else {
@@ -321,7 +336,7 @@ describe('the application answers with a problem document', () => {
     { name: 'a wrong member', body: '{"text":1}', status: 400, detail: 'text must be a string' },
     { name: 'malformed JSON', body: '{"ols_secret', status: 400, detail: 'The body is not valid JSON.' },
     { name: 'more than 16 kB', body: LARGE, status: 413, detail: 'request entity too large' },
-    { name: 'another type', body: 'x', type: 'text/plain', status: 400, detail: 'text must be' },
+    { name: 'another content type', body: 'x', type: 'text/plain', status: 400, detail: 'text must be' },
   ])('to a body with $name', async ({ body, type, status, detail }) => {
     const reply = await ask({ path: '/notes', method: 'POST', body, type });
     const problem = JSON.parse(reply.text) as ProblemBody;
@@ -336,7 +351,7 @@ it('the body of a caller without credentials is not parsed', async () => {
   expectProblem(reply, 'missing-credentials');
 });
 
-it('CONTRIBUTING.md shows the interceptor of this file as the recipe for a route with a body', () => {
+it('CONTRIBUTING.md shows json-body.interceptor.ts in the recipe for a route with a body', () => {
   const [recipe] = readBlocks('CONTRIBUTING.md').filter(({ heading }) => heading === 'A route with a body');
   expect(recipe?.text).toBe(readText('test/support/json-body.interceptor.ts'));
 });
@@ -378,8 +393,8 @@ it('if a file fails while it is sent, the connection is cut immediately', async 
 });
 
 it('a request beyond the rate limit is never executed', async () => {
-  const asked = { path: '/notes/counted', method: 'POST', headers: limitedCaller };
-  const replies = await Promise.all(Array.from({ length: LIMIT + 20 }, () => ask(asked)));
+  const request = { path: '/notes/counted', method: 'POST', headers: limitedCaller };
+  const replies = await Promise.all(Array.from({ length: LIMIT + 20 }, () => ask(request)));
   const accepted = replies.filter(({ status }) => status === 201);
   expect([counted, accepted.length]).toEqual([LIMIT, LIMIT]);
 });

@@ -11,11 +11,11 @@ import { type ProblemBody, expectProblem } from '../support/problem.js';
 import { type Exchange, type Reply, exchange } from '../support/exchange.js';
 import { Reader } from '../support/reader.js';
 
-const BASE = '/lookups/v1';
-const PATH = BASE + PATHS.orderUpdate;
+const BASE_PATH = '/lookups/v1';
+const PATH = BASE_PATH + PATHS.orderUpdate;
 const ORIGIN = 'https://portal.example.com';
 const world = localWorld({
-  environment: { LOG_LEVEL: 'debug', BASE_PATH: BASE, CORS_ORIGINS: ORIGIN },
+  environment: { LOG_LEVEL: 'debug', BASE_PATH, CORS_ORIGINS: ORIGIN },
 });
 
 // After each test the same process still answers a good request
@@ -23,15 +23,17 @@ afterEach(async () => {
   expect((await world.get(PATH)).status).toBe(200);
 });
 
-/** Returns a request with more lines of the header. Each line contains its line end. */
-const request = (line: string, more = ''): string => `${line} HTTP/1.1\r\nHost: x\r\nOrigin: ${ORIGIN}\r\n${more}\r\n`;
+/** Returns a request that begins with this method and target. Each of the other header lines contains its line end. */
+const request = (beginning: string, headerLines = ''): string =>
+  `${beginning} HTTP/1.1\r\nHost: x\r\nOrigin: ${ORIGIN}\r\n${headerLines}\r\n`;
 const credentials = (): string => `Api-Key: ${world.key.key}\r\nAuthorization: Bearer ${world.token}\r\n`;
-const good = (line = `GET ${PATH}`, more = ''): string => request(line, credentials() + more);
+const goodRequest = (beginning = `GET ${PATH}`, headerLines = ''): string =>
+  request(beginning, credentials() + headerLines);
 
 /** Sends bytes in one packet, and asserts that each answer is counted once and logged under its id. */
 async function send(bytes: string, answers = Infinity): Promise<Exchange> {
   const { service } = world;
-  const counted = await service.metric('order_lookup_http_requests_total');
+  const before = await service.metric('order_lookup_http_requests_total');
   const found = await exchange(service.port, [Buffer.from(bytes, 'latin1')], { answers });
   for (const { status, headers } of found.responses) {
     const id = headers.get('x-request-id');
@@ -39,14 +41,15 @@ async function send(bytes: string, answers = Infinity): Promise<Exchange> {
     const line = await service.waitForLog(({ requestId }) => requestId === id);
     expect(line).toMatchObject({ statusCode: status, operation: expect.any(String) });
   }
-  expect(await service.metric('order_lookup_http_requests_total')).toBe(counted + found.responses.length);
+  expect(await service.metric('order_lookup_http_requests_total')).toBe(before + found.responses.length);
   return found;
 }
 const statusesOf = ({ responses }: Exchange): number[] => responses.map(({ status }) => status);
 
-function expectProblemOf(reply: Reply | undefined, slug: ProblemSlug) {
+/** Asserts as `expectProblem` does. The addresses of problem types begin with BASE_PATH here. */
+function expectProblemBelowBase(reply: Reply | undefined, slug: ProblemSlug) {
   const { type, ...rest } = JSON.parse(reply?.text ?? '') as ProblemBody;
-  expect(type).toBe(`${BASE}/problems/${slug}`);
+  expect(type).toBe(`${BASE_PATH}/problems/${slug}`);
   const text = JSON.stringify({ type: `/problems/${slug}`, ...rest });
   return expectProblem({ ...(reply as Reply), text }, slug);
 }
@@ -55,25 +58,25 @@ function expectProblemOf(reply: Reply | undefined, slug: ProblemSlug) {
  * Asserts that these bytes get one answer at most, that the connection is closed, and that a request after them never
  * runs. The answer is 200 if it was sent before the fault came.
  */
-async function expectEnd(bytes: string): Promise<void> {
+async function expectOneAnswerAtMost(bytes: string): Promise<void> {
   const { service } = world;
   const id = randomUUID();
-  const { responses, closed } = await exchange(service.port, bytes + good(undefined, `X-Request-Id: ${id}\r\n`));
+  const { responses, closed } = await exchange(service.port, bytes + goodRequest(undefined, `X-Request-Id: ${id}\r\n`));
   expect(closed).toBe(true);
   const [reply, ...others] = responses;
   expect(others).toEqual([]);
-  if (reply && reply.status !== 200) expectProblemOf(reply, 'malformed-request');
+  if (reply && reply.status !== 200) expectProblemBelowBase(reply, 'malformed-request');
   expect((await world.get(PATH)).status).toBe(200);
   expect(service.lines.filter(({ requestId }) => requestId === id)).toEqual([]);
 }
 
 /** Asserts that these bytes get one problem document, and that the connection is closed before another request runs. */
 async function expectRefusal(bytes: string, slug: ProblemSlug = 'malformed-request') {
-  const found = await send(bytes.length > 30_000 ? bytes : bytes + good());
+  const found = await send(bytes.length > 30_000 ? bytes : bytes + goodRequest());
   expect(statusesOf(found)).toHaveLength(1);
   const [reply] = found.responses;
   expect([found.closed, reply?.headers.get('connection')]).toEqual([true, 'close']);
-  return expectProblemOf(reply, slug);
+  return expectProblemBelowBase(reply, slug);
 }
 
 describe('a malformed request gets 400, and its connection is closed', () => {
@@ -105,14 +108,14 @@ describe('the limit of 16 KiB of target and headers together', () => {
     { name: 'a target of 17,000 bytes', bytes: request(`GET /${'x'.repeat(17_000)}`) },
     { name: 'a header of 17,000 bytes', bytes: request('GET /', line(17_000)) },
     { name: 'a header of 80 KiB', bytes: request('GET /', line(80_000)) },
-    { name: '2,500 lines', bytes: request('GET /', line(10).repeat(2_500)) },
+    { name: '2,500 header lines', bytes: request('GET /', line(10).repeat(2_500)) },
   ])('refuses $name with 431', ({ bytes }) => expectRefusal(bytes, 'headers-too-large'));
 
   it.each([
-    { name: 'a target of 9,000 bytes', bytes: () => good(`GET ${PATH}?${'x'.repeat(9_000)}`) },
-    { name: 'a header of 14,000 bytes', bytes: () => good(undefined, line(14_000)) },
+    { name: 'a target of 9,000 bytes', bytes: () => goodRequest(`GET ${PATH}?${'x'.repeat(9_000)}`) },
+    { name: 'a header of 14,000 bytes', bytes: () => goodRequest(undefined, line(14_000)) },
     {
-      name: '2,300 lines, and reads those behind the 2,000 of Node.js, too',
+      name: '2,300 header lines, and reads also those after the first 2,000, where Node.js would stop',
       bytes: () => request(`GET ${PATH}`, line(1).repeat(2_300) + credentials()),
     },
   ])('accepts $name', async ({ bytes }) => {
@@ -132,69 +135,68 @@ describe('a body', () => {
     { name: 'that looks like a request', lines: 'Content-Length: 27\r\n', body: 'GET / HTTP/1.1\r\nHost: x\r\n\r\n' },
     { name: 'with Expect: 100-continue', lines: `Expect: 100-continue\r\n${length}`, body: 'hello' },
   ])('$name is ignored, and the connection stays usable', async ({ lines, body }) => {
-    const found = await send(good(undefined, lines) + body + good(), 2);
+    const found = await send(goodRequest(undefined, lines) + body + goodRequest(), 2);
     expect([statusesOf(found), found.closed]).toEqual([[200, 200], false]);
   });
 
   it('that comes after its answer is ignored, too', async () => {
     const reader = await Reader.to(world.service.url);
-    expect((await reader.ask(good(undefined, length))).status).toBe(200);
-    expect((await reader.ask(`hello${good()}`)).status).toBe(200);
+    expect((await reader.ask(goodRequest(undefined, length))).status).toBe(200);
+    expect((await reader.ask(`hello${goodRequest()}`)).status).toBe(200);
     reader.close();
   });
 
-  it('of another method is read to its end', async () => {
+  it('of a method that is not allowed is read to its end', async () => {
     const bytes = request(`POST ${PATH}`, 'Content-Length: 3\r\n') + 'abc';
-    expect(statusesOf(await send(bytes + good(), 2))).toEqual([405, 200]);
+    expect(statusesOf(await send(bytes + goodRequest(), 2))).toEqual([405, 200]);
   });
 });
 
 describe('a body whose framing is faulty', () => {
-  const LENGTHS = ['5\r\nContent-Length: 6', '0\r\nContent-Length: 0', '5, 5', '-1', '+5', '0x5'];
-  const MORE_LENGTHS = ['99999999999999999999', '', '1 0', '1_0', '5.0', 'five'];
-  const CODINGS = ['gzip', 'chunked, gzip', 'xchunked', 'identity', '"chunked"', '\x0bchunked'];
+  const FAULTY_LENGTHS = ['5\r\nContent-Length: 6', '0\r\nContent-Length: 0', '5, 5', '-1', '+5', '0x5'];
+  const OTHER_FAULTY_LENGTHS = ['99999999999999999999', '', '1 0', '1_0', '5.0', 'five'];
+  const FAULTY_CODINGS = ['gzip', 'chunked, gzip', 'xchunked', 'identity', '"chunked"', '\x0bchunked'];
   it.each([
-    ...[...LENGTHS, ...MORE_LENGTHS].map((length) => `Content-Length: ${length}`),
+    ...[...FAULTY_LENGTHS, ...OTHER_FAULTY_LENGTHS].map((length) => `Content-Length: ${length}`),
     'Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked',
     'Transfer-Encoding: chunked\r\nContent-Length: 5',
     'Content-Length: 5\r\nTransfer-Encoding: chunked',
   ])('%j gets 400, and neither this request nor a later one runs', (lines) =>
-    expectRefusal(good(undefined, `${lines}\r\n`)),
+    expectRefusal(goodRequest(undefined, `${lines}\r\n`)),
   );
 
-  it.each(CODINGS)('with the coding %j gets 400 or a cut connection, and no later request runs', (coding) =>
-    expectEnd(good(undefined, `Transfer-Encoding: ${coding}\r\n`) + '0\r\n\r\n'),
+  it.each(FAULTY_CODINGS)('with the coding %j gets 400 or a cut connection, and no later request runs', (coding) =>
+    expectOneAnswerAtMost(goodRequest(undefined, `Transfer-Encoding: ${coding}\r\n`) + '0\r\n\r\n'),
   );
 
   it.each([
     ...['zz', '-1', '+5\r\nhello', '10000000000000000\r\nx', '0x5\r\nhello', '5\r\nhelloX0'],
     ...['3\r\nhello', '5\nhello'],
   ])('with the chunk %j cuts the connection, and no later request runs', (chunk) =>
-    expectEnd(good(undefined, 'Transfer-Encoding: chunked\r\n') + `${chunk}\r\n0\r\n\r\n`),
+    expectOneAnswerAtMost(goodRequest(undefined, 'Transfer-Encoding: chunked\r\n') + `${chunk}\r\n0\r\n\r\n`),
   );
 });
 
 describe('a problem document is the answer to', () => {
   interface ProblemCase {
     readonly line: string;
-    readonly more?: string;
     readonly slug: ProblemSlug;
   }
-  const NOWHERE = [
-    ...[`GET ${PATHS.orderUpdate}`, `GET ${BASE}x${PATHS.orderUpdate}`, `GET ${BASE}/nothing`],
+  const NOT_FOUND = [
+    ...[`GET ${PATHS.orderUpdate}`, `GET ${BASE_PATH}x${PATHS.orderUpdate}`, `GET ${BASE_PATH}/nothing`],
     ...['POST /x', 'OPTIONS /x', 'OPTIONS *'],
     ...['GET http://elsewhere/x', 'GET http://[::1/x', 'GET http://a]b/x'],
   ];
-  const METHODS = ['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND'];
+  const METHODS_NOT_ALLOWED = ['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND'];
   it.each<ProblemCase>([
-    ...NOWHERE.map((line) => ({ line, slug: 'not-found' as const })),
-    ...METHODS.map((name) => ({ line: `${name} ${PATH}`, slug: 'method-not-allowed' as const })),
-    { line: `GET ${BASE}/problems/%zz`, slug: 'malformed-request' },
-    { line: `GET ${BASE}/problems/%C3`, slug: 'malformed-request' },
+    ...NOT_FOUND.map((line) => ({ line, slug: 'not-found' as const })),
+    ...METHODS_NOT_ALLOWED.map((name) => ({ line: `${name} ${PATH}`, slug: 'method-not-allowed' as const })),
+    { line: `GET ${BASE_PATH}/problems/%zz`, slug: 'malformed-request' },
+    { line: `GET ${BASE_PATH}/problems/%C3`, slug: 'malformed-request' },
     { line: `GET ${PATH}`, slug: 'missing-credentials' },
-  ])('$line', async ({ line, more, slug }) => {
-    const { responses } = await send(request(line, more), 1);
-    expectProblemOf(responses[0], slug);
+  ])('$line', async ({ line, slug }) => {
+    const { responses } = await send(request(line), 1);
+    expectProblemBelowBase(responses[0], slug);
     const { headers } = responses[0] as Reply;
     expect(headers.get('vary')).toBe('Origin');
     expect(headers.get('access-control-allow-origin')).toBe(ORIGIN);
@@ -208,19 +210,27 @@ describe('the service accepts, as RFC 9112 allows,', () => {
   it.each<{ name: string; bytes: () => string; status: number }>([
     {
       name: 'an absolute target',
-      bytes: () => good(`GET https://elsewhere:8443${PATH}`),
+      bytes: () => goodRequest(`GET https://elsewhere:8443${PATH}`),
       status: 200,
     },
     {
       name: 'an IPv6 address as host',
-      bytes: () => good(`GET http://[::1]:3000${PATH}`),
+      bytes: () => goodRequest(`GET http://[::1]:3000${PATH}`),
       status: 200,
     },
-    { name: 'a web socket', bytes: () => good(undefined, webSocket), status: 200 },
-    { name: 'an empty line before the request', bytes: () => `\r\n${good()}`, status: 200 },
-    { name: '304', bytes: () => good(undefined, 'If-None-Match: *\r\n'), status: 304 },
-    { name: 'OPTIONS', bytes: () => request(`OPTIONS ${PATH}`), status: 204 },
-    { name: 'a page', bytes: () => request(`GET ${BASE}/docs`), status: 200 },
+    {
+      name: 'a request for a web socket, which gets the usual answer',
+      bytes: () => goodRequest(undefined, webSocket),
+      status: 200,
+    },
+    { name: 'an empty line before the request', bytes: () => `\r\n${goodRequest()}`, status: 200 },
+    {
+      name: 'If-None-Match, and answers 304',
+      bytes: () => goodRequest(undefined, 'If-None-Match: *\r\n'),
+      status: 304,
+    },
+    { name: 'OPTIONS without credentials', bytes: () => request(`OPTIONS ${PATH}`), status: 204 },
+    { name: 'a request for a page without credentials', bytes: () => request(`GET ${BASE_PATH}/docs`), status: 200 },
   ])('$name', async ({ bytes, status }) => {
     const found = await send(bytes(), 1);
     expect(statusesOf(found)).toEqual([status]);
@@ -241,12 +251,12 @@ describe('the service accepts, as RFC 9112 allows,', () => {
 });
 
 describe('the last answer of a connection', () => {
-  it.each<{ name: string; status: number; bytes: () => string }>([
-    { name: 'Connection: close', status: 200, bytes: () => good(undefined, 'Connection: close\r\n') },
-    { name: 'HTTP/1.0', status: 200, bytes: () => `GET ${PATH} HTTP/1.0\r\n${credentials()}\r\n` },
-  ])('is $status to $name, and no later request runs', async ({ status, bytes }) => {
-    const found = await exchange(world.service.port, good() + bytes() + good().repeat(2));
-    expect([statusesOf(found), found.closed]).toEqual([[200, status], true]);
+  it.each<{ name: string; bytes: () => string }>([
+    { name: 'Connection: close', bytes: () => goodRequest(undefined, 'Connection: close\r\n') },
+    { name: 'HTTP/1.0', bytes: () => `GET ${PATH} HTTP/1.0\r\n${credentials()}\r\n` },
+  ])('is the answer to a request with $name, and no later request runs', async ({ bytes }) => {
+    const found = await exchange(world.service.port, goodRequest() + bytes() + goodRequest().repeat(2));
+    expect([statusesOf(found), found.closed]).toEqual([[200, 200], true]);
     expect(found.responses.at(-1)?.headers.get('connection')).toBe('close');
   });
 
@@ -275,7 +285,7 @@ describe('a credential header', () => {
     },
   ])('must come once, so the service refuses $name', async ({ lines, field }) => {
     const { responses } = await send(request(`GET ${PATH}`, lines()), 1);
-    const { issues } = expectProblemOf(responses[0], 'malformed-request');
+    const { issues } = expectProblemBelowBase(responses[0], 'malformed-request');
     const description = `${field} was sent more than once, or contains a comma: send it once, without a comma.`;
     expect(issues).toEqual([{ description, field, location: 'header' }]);
   });
@@ -283,7 +293,7 @@ describe('a credential header', () => {
 
 describe('probes', () => {
   it.each('//|/.|/..|/./|;|%2f|%2e|/%2e%2e|%00|?x|/../supported-values|%20|.json'.split('|').map((suffix) => [suffix]))(
-    'get no data without credentials from the address followed by %s',
+    'get no data without credentials if %s is appended to the address of an operation',
     async (suffix) => {
       const lines = `X-Forwarded-For: 127.0.0.1\r\nX-Original-URL: ${PATH}\r\nX-HTTP-Method-Override: GET\r\n`;
       const [status] = statusesOf(await send(request(`GET ${PATH}${suffix}`, lines), 1));
@@ -293,11 +303,11 @@ describe('probes', () => {
 
   it.each([`/${PATH}`, `/.${PATH}`, `/docs/..${PATH}`, PATH.replace('o', '%6f'), `${PATH}\\`])(
     'find nothing at %s, neither with credentials nor without',
-    async (path) => expect(statusesOf(await send(good(`GET ${path}`), 1))).toEqual([404]),
+    async (path) => expect(statusesOf(await send(goodRequest(`GET ${path}`), 1))).toEqual([404]),
   );
 
   it('learn nothing about the software of the service', async () => {
-    const { responses } = await send(good(), 1);
+    const { responses } = await send(goodRequest(), 1);
     const names = [...(responses[0]?.headers.keys() ?? [])].filter((name) => !/^access/.test(name));
     const ofContent = ['cache-control', 'content-length', 'content-type', 'etag', 'vary'];
     const ofConnection = ['connection', 'date', 'keep-alive'];
@@ -309,10 +319,10 @@ describe('probes', () => {
 it.each([
   { address: 'an operation', path: PATH, status: 200 },
   { address: 'an unknown address', path: '/nothing', status: 404 },
-])('Upgrade at $address is ignored: the request is answered as without it', async ({ path, status }) => {
+])('Upgrade in a request to $address is ignored', async ({ path, status }) => {
   const lines = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n';
   const reader = await Reader.to(world.service.url);
-  const answer = await reader.ask(good(`GET ${path}`, lines));
+  const answer = await reader.ask(goodRequest(`GET ${path}`, lines));
   reader.close();
   expect(answer.status).toBe(status);
 });
@@ -320,7 +330,7 @@ it.each([
 it('X-Request-Id is used if it is a UUID, with or without dashes', async () => {
   const id = '4bf92f35-77b3-4da6-a3ce-929d0e0e4736';
   for (const sent of [id, id.replaceAll('-', '')]) {
-    const { responses } = await send(good(undefined, `X-Request-Id: ${sent}\r\n`), 1);
+    const { responses } = await send(goodRequest(undefined, `X-Request-Id: ${sent}\r\n`), 1);
     expect(responses[0]?.headers.get('x-request-id')).toBe(id);
   }
 });
@@ -342,9 +352,9 @@ describe('without HOST', () => {
 });
 
 describe("the client's address in the log line of a request", () => {
-  let behindTwo: LocalService;
+  let behindTwoProxies: LocalService;
   beforeAll(async () => {
-    behindTwo = await world.startReadyReplica({ TRUSTED_PROXY_HOPS: '2' });
+    behindTwoProxies = await world.startReadyReplica({ TRUSTED_PROXY_HOPS: '2' });
   });
 
   async function addressFor(service: LocalService, forwarded: string | undefined) {
@@ -355,7 +365,7 @@ describe("the client's address in the log line of a request", () => {
     return line['address'];
   }
 
-  it("is the peer's if there are no proxies, also with X-Forwarded-For", async () => {
+  it("is the peer's address if no proxies are configured, also with X-Forwarded-For", async () => {
     expect(await addressFor(world.service, '192.0.2.1')).toBe('127.0.0.1');
   });
 
@@ -369,7 +379,7 @@ describe("the client's address in the log line of a request", () => {
     { forwarded: '::ffff:192.0.2.7, 198.51.100.7', address: '192.0.2.7' },
     { forwarded: 'a secret, 198.51.100.7', address: '127.0.0.1' },
     { forwarded: 'a secret', address: '127.0.0.1' },
-  ])('is $address behind two proxies with $forwarded', async ({ forwarded, address }) => {
-    expect(await addressFor(behindTwo, forwarded)).toBe(address);
+  ])('is $address behind two proxies with X-Forwarded-For: $forwarded', async ({ forwarded, address }) => {
+    expect(await addressFor(behindTwoProxies, forwarded)).toBe(address);
   });
 });
