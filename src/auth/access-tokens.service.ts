@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import {
+  type CryptoKey,
   type JWTPayload,
   type JWTVerifyGetKey,
   type JWTVerifyOptions,
@@ -12,11 +13,11 @@ import { LRUCache } from 'lru-cache';
 import { Configuration } from '../configuration/configuration.js';
 import { Metrics } from '../telemetry/metrics.js';
 import {
-  type ReadToken,
+  type UnverifiedToken,
   findClient,
+  hasAcceptedType,
   hasExpiry,
   hasScope,
-  isAccessTokenType,
   isOfAnotherKind,
   readToken,
 } from './access-token.js';
@@ -25,10 +26,10 @@ import { IssuersService } from './issuers/issuers.service.js';
 import { ALGORITHMS, type SigningKeys } from './issuers/signing-keys.js';
 import { type RefusalReason, type Verdict, accepted, refused, undecided } from './verdict.js';
 
-/** Tolerated difference between clocks (RFC 7519 section 4.1.4). */
+/** The tolerated difference between the issuer's clock and ours (RFC 7519 section 4.1.4). */
 export const CLOCK_SKEW_SECONDS = 30;
 const MAX_REMEMBERED_TOKENS_BYTES = 8 * 1024 ** 2;
-/** The reason for each claim that jose refuses, and for the header parameter `typ`. */
+/** The reason if jose refuses this claim, or the header parameter `typ`. */
 const REASONS_BY_CLAIM: Readonly<Partial<Record<string, RefusalReason>>> = {
   iss: 'issuer',
   aud: 'audience',
@@ -36,7 +37,7 @@ const REASONS_BY_CLAIM: Readonly<Partial<Record<string, RefusalReason>>> = {
   nbf: 'not-before',
   typ: 'type',
 };
-/** The reason for each code of jose's errors. Every other code means that no key verifies the signature. */
+/** The reason for codes of jose's errors. `findReason` has the reason for all other codes. */
 const REASONS_BY_CODE: Readonly<Partial<Record<string, RefusalReason>>> = {
   ERR_JWS_INVALID: 'malformed',
   ERR_JWT_INVALID: 'malformed',
@@ -77,21 +78,22 @@ export class AccessTokensService {
     if (found.outcome !== 'accepted') return found;
     const text = found.value;
     const known = this.remembered.get(text);
-    if (known && known.verifiedWith === known.issuer.keys) return judge(known);
+    if (known && known.verifiedWith === known.issuer.keys) return checkTimeAndScope(known);
     const read = readToken(text);
     if (read.outcome !== 'accepted') return read;
-    const issuer = this.issuers.get(read.value.claims.iss);
-    return issuer ? this.verifyWithRefresh(read.value, issuer) : refused('issuer');
+    const token = read.value;
+    const issuer = this.issuers.get(token.claims.iss);
+    return issuer ? this.verifyWithRefresh(token, issuer) : refused('issuer');
   }
 
-  /** Verifies a token. If the issuer's keys lack the key id of the token, the request waits for a fetch. */
-  private async verifyWithRefresh(token: ReadToken, issuer: Issuer): Promise<Verdict<RememberedToken>> {
+  /** Verifies a token. If no key of the issuer has the token's key id, waits until the keys are fetched again. */
+  private async verifyWithRefresh(token: UnverifiedToken, issuer: Issuer): Promise<Verdict<RememberedToken>> {
     const { keys } = issuer;
     if (!keys) return undecided('no-signing-keys', 'No signing keys of the issuer are available.');
     this.metrics.tokensVerified.inc();
     const verdict = await this.verifyAndRemember(keys, token, issuer);
-    const isOfUnknownKey = verdict.outcome === 'refused' && verdict.reason === 'unknown-key';
-    if (!isOfUnknownKey || typeof token.header.kid !== 'string') return verdict;
+    const isKeyUnknown = verdict.outcome === 'refused' && verdict.reason === 'unknown-key';
+    if (!isKeyUnknown || typeof token.header.kid !== 'string') return verdict;
     const newKeys = await issuer.findNewKeys(token.header.kid);
     if (!newKeys) {
       return undecided('signing-keys-not-fetched', 'The signing keys of the issuer could not be fetched.');
@@ -99,10 +101,10 @@ export class AccessTokensService {
     return newKeys === keys ? verdict : this.verifyAndRemember(newKeys, token, issuer);
   }
 
-  /** Verifies a token. A verified token is remembered, even if it lacks the required scope. */
+  /** Verifies a token, and remembers it, even if it lacks the required scope. */
   private async verifyAndRemember(
     keys: SigningKeys,
-    token: ReadToken,
+    token: UnverifiedToken,
     issuer: Issuer,
   ): Promise<Verdict<RememberedToken>> {
     const verdict = await verifyToken(token, keys, issuer.name, this.configuration);
@@ -116,14 +118,14 @@ export class AccessTokensService {
       isScopeMissing: scope !== '' && !hasScope(verdict.value, scope),
     };
     this.remembered.set(copyText(token.text), remembered);
-    return judge(remembered);
+    return checkTimeAndScope(remembered);
   }
 }
 
 /**
  * Finds the token in the header Authorization. Callers send `Bearer` and the token (RFC 6750 section 2.1), or only the
  * token, because the interface document says "Sent as <ACCESS_TOKEN>".
- * @param header as Node.js gives it, without spaces and tabs at both ends; undefined if it was not sent
+ * @param header the value, without spaces at both ends; undefined if it was not sent
  */
 export function findToken(header = ''): Verdict<string> {
   if (header.includes(',')) return refused('repeated'); // Node.js joins the lines of a header with commas
@@ -133,12 +135,9 @@ export function findToken(header = ''): Verdict<string> {
   return accepted(header.slice(spaceIndex).replace(/^ +/, '')); // RFC 9110 section 11.4 allows several spaces
 }
 
-/**
- * Verifies an access token. jose checks signature and claims, this service checks kind and client.
- * @param issuer the exact `iss`
- */
+/** @param issuer the exact `iss` that the token must have */
 export async function verifyToken(
-  { text, header }: ReadToken,
+  { text, header }: UnverifiedToken,
   keys: SigningKeys,
   issuer: string,
   configuration: Configuration,
@@ -153,31 +152,31 @@ export async function verifyToken(
       requiredClaims: ['exp'],
       clockTolerance: CLOCK_SKEW_SECONDS,
     });
-    return judgeClaims(header, payload, configuration);
+    return checkKindAndClient(header, payload, configuration);
   } catch (error) {
     const reason = findReason(error);
     if (isFaultOfClaims(error)) return refused(reason, { tokenClient: findClient(error.payload) });
-    // jose also finds no key if the key with this id has another algorithm. In this case a fetch would not help
+    // If the key with this id is for another algorithm, jose also finds no key. A fetch of the keys would not help then
     const isKeyKnown = keys.document.keys.some(({ kid }) => kid === header.kid);
     return refused(reason === 'unknown-key' && isKeyKnown ? 'signature' : reason);
   }
 }
 
-/** Checks kind and client. The kind first: an ID token may name no client, and `client` would be a wrong reason. */
-function judgeClaims(
+/** Checks the kind of a token first: an ID token without a client would otherwise be logged with the reason `client`. */
+function checkKindAndClient(
   header: ProtectedHeaderParameters,
   claims: JWTPayload,
   { OAUTH_CLIENTS: clients }: Configuration,
 ): Verdict<VerifiedClaims> {
   const tokenClient = findClient(claims);
-  const isOfClients = clients.length === 0 || (tokenClient !== undefined && clients.includes(tokenClient));
-  if (!isAccessTokenType(header)) return refused('type', { tokenClient });
+  if (!hasAcceptedType(header)) return refused('type', { tokenClient });
   if (isOfAnotherKind(header, claims)) return refused('another-kind', { tokenClient });
-  if (!isOfClients) return refused('client', { tokenClient });
+  const isClientAdmitted = clients.length === 0 || (tokenClient !== undefined && clients.includes(tokenClient));
+  if (!isClientAdmitted) return refused('client', { tokenClient });
   return hasExpiry(claims) ? accepted(claims) : refused('no-expiry', { tokenClient });
 }
 
-/** Verifies a token. If several keys fit a token without a key id, jose's error has these keys, and each is tried. */
+/** Verifies a token. If it has no key id and several keys fit, jose throws an error with these keys: each is tried. */
 async function verifyWithAnyKey(
   text: string,
   findKey: JWTVerifyGetKey,
@@ -193,7 +192,7 @@ async function verifyWithAnyKey(
 
 async function tryEachKey(
   text: string,
-  keys: errors.JWKSMultipleMatchingKeys,
+  keys: AsyncIterable<CryptoKey>,
   options: JWTVerifyOptions,
 ): Promise<JWTVerifyResult> {
   for await (const key of keys) {
@@ -213,23 +212,23 @@ function findReason(error: unknown): RefusalReason {
   return isFaultOfClaims(error) ? (REASONS_BY_CLAIM[error.claim] ?? 'claims') : 'signature';
 }
 
-/** Returns whether a claim is at fault. If so, the signature is verified, because jose checks it before the claims. */
+/** Returns whether a claim is wrong. Then the signature is right, because jose checks the signature before the claims. */
 function isFaultOfClaims(error: unknown): error is errors.JWTClaimValidationFailed | errors.JWTExpired {
   return error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired;
 }
 
-function judge(token: RememberedToken): Verdict<RememberedToken> {
+function checkTimeAndScope(token: RememberedToken): Verdict<RememberedToken> {
   const nowSeconds = Date.now() / 1000;
-  const whose = { tokenClient: token.client };
-  if (nowSeconds >= token.expiresAtSeconds + CLOCK_SKEW_SECONDS) return refused('expired', whose);
-  return token.isScopeMissing ? refused('scope', whose) : accepted(token);
+  const tokenClient = token.client;
+  if (nowSeconds >= token.expiresAtSeconds + CLOCK_SKEW_SECONDS) return refused('expired', { tokenClient });
+  return token.isScopeMissing ? refused('scope', { tokenClient }) : accepted(token);
 }
 
 function isBearer(scheme: string): boolean {
   return scheme.toLowerCase() === 'bearer';
 }
 
-/** Copies a text. Without a copy V8 would keep the whole header, which may be mostly spaces, in memory. */
+/** Copies a text. The token is a slice of its header, so without a copy V8 would keep the whole header in memory. */
 function copyText(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');
 }

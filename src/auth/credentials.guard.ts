@@ -8,10 +8,8 @@ import { RateLimiter } from './rate-limiter.js';
 import { Refusals } from './refusals.js';
 
 /**
- * Requires an API key and an access token for every route that is not marked `@Public()`. It is the guard of the whole
- * application (`APP_GUARD`), so a new route is closed until somebody marks it.
- *
- * The key is checked first. So a caller without a valid key causes no signature check and no request to the issuer.
+ * Requires an API key and an access token for every route that is not marked `@Public()`. The key is checked first, so
+ * that a caller without a valid key causes no signature check and no request to the issuer.
  */
 @Injectable()
 export class CredentialsGuard implements CanActivate {
@@ -45,7 +43,6 @@ export class CredentialsGuard implements CanActivate {
   }
 
   private isPublic(context: ExecutionContext): boolean {
-    const places = [context.getHandler(), context.getClass()];
-    return this.reflector.getAllAndOverride(Public, places) ?? false;
+    return this.reflector.getAllAndOverride(Public, [context.getHandler(), context.getClass()]) ?? false;
   }
 }

@@ -7,7 +7,7 @@ const DAY_MS = 24 * 3_600_000;
 const MINUTE_SECONDS = 60;
 /** The time between the starts of two fetches, REFRESH_INTERVAL_MS of key-set.ts. */
 const REFRESH_SECONDS = 35;
-/** The time between the starts of two fetches after a failure, PAUSE_MS of key-set.ts. */
+/** The time between the starts of two fetches after a failure, RETRY_INTERVAL_MS of key-set.ts. */
 const RETRY_SECONDS = 5;
 
 let keys: SigningKey[];
@@ -61,7 +61,7 @@ it('the keys of an issuer that needs 9 s for an answer are used, because the lim
   await verifier.until(() => source.isHoldingBack);
   jest.advanceTimersByTime(9_000);
   source.release();
-  await verifier.until(() => !verifier.issuer.isAsked);
+  await verifier.until(() => !verifier.issuer.isFetching);
   expect(await statusOfNewToken()).toBe(200);
 });
 

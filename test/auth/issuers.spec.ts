@@ -20,7 +20,7 @@ import { Verifier } from '../support/verifier.js';
 const MINUTE_SECONDS = 60;
 /** The time between the starts of two fetches, REFRESH_INTERVAL_MS of key-set.ts. */
 const REFRESH_SECONDS = 35;
-/** The least time from the start of a fetch to one for an unknown key id, PAUSE_MS of key-set.ts. */
+/** The least time from the start of a fetch to one for an unknown key id, RETRY_INTERVAL_MS of key-set.ts. */
 const PAUSE_SECONDS = 5;
 
 let issuer: Issuer;
@@ -269,7 +269,7 @@ describe('a token that no key verifies', () => {
     jest.advanceTimersByTime(2_000);
     expect(await first).toBe(503);
     issuer.release();
-    await verifier.until(() => !verifier.issuer.isAsked);
+    await verifier.until(() => !verifier.issuer.isFetching);
     expect(await statusOfNewToken(key)).toBe(200);
     expect(issuer.jwksHits).toBe(2);
   });

@@ -11,7 +11,7 @@ import type { Reply } from '../support/exchange.js';
 import { until } from '../support/until.js';
 
 liftLimitsOfIssuers();
-slowMonotonicClock(); // so that no unknown key id causes a fetch: PAUSE_MS never passes
+slowMonotonicClock(); // so that no unknown key id causes a fetch: RETRY_INTERVAL_MS never passes
 const world = localWorld();
 const stranger = await createSigningKey('RS256', 'stranger');
 /** An issuer that the service does not accept. Its key set contains the key of the stranger. */

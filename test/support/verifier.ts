@@ -83,7 +83,7 @@ export class Verifier {
   /** Waits until the service waits only for the clock, or for an answer that an issuer keeps back. */
   async settled(): Promise<void> {
     const isHeldBack = (): boolean => this.sources.some(({ isHoldingBack }) => isHoldingBack);
-    await this.until(() => isHeldBack() || !this.issuers.all.some(({ isAsked }) => isAsked));
+    await this.until(() => isHeldBack() || !this.issuers.all.some(({ isFetching }) => isFetching));
   }
 
   /** Waits until a condition is true that a running request makes true. */

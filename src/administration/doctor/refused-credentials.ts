@@ -2,7 +2,7 @@
 // a part of a key, or a part of a token that would be enough for a call.
 import { text as readAll } from 'node:stream/consumers';
 import { API_KEY_PREFIX, hasValidChecksum, hashApiKey } from '../../auth/api-keys/api-key.js';
-import { MAX_TOKEN_BYTES, type ReadToken, hasScope, readToken } from '../../auth/access-token.js';
+import { MAX_TOKEN_BYTES, type UnverifiedToken, hasScope, readToken } from '../../auth/access-token.js';
 import { verifyToken } from '../../auth/access-tokens.service.js';
 import { discover } from '../../auth/issuers/discovery.js';
 import { fetchJson } from '../../auth/issuers/fetch-json.js';
@@ -192,7 +192,11 @@ function describeFaultOfForm(text: string, reason: RefusalReason): CheckResult {
 }
 
 /** Shows members of the token, up to a length: an issuer may write a list of any length into a claim. */
-function describeFaultOfClaims({ header, claims }: ReadToken, reason: RefusalReason, keys?: SigningKeys): CheckResult {
+function describeFaultOfClaims(
+  { header, claims }: UnverifiedToken,
+  reason: RefusalReason,
+  keys?: SigningKeys,
+): CheckResult {
   const isOfSignature = reason === 'signature' || reason === 'unknown-key';
   const sentence = isOfSignature
     ? `no key of its issuer verifies its signature${describePublished(header.kid, keys)}`

@@ -11,13 +11,12 @@ import type { KeyUse } from './key-use.js';
 const NOW_MS = 1_000_000;
 
 interface Times {
-  /** The time from now. */
   readonly expiresInMs?: number;
   readonly revokedInMs?: number;
 }
 
-/** Starts the service with the keys `key 0`, `key 1` and so on. */
-function start(times: readonly Times[], ageSeconds = 0) {
+/** Makes the service with the keys `key 0`, `key 1` and so on. */
+function createService(times: readonly Times[], ageSeconds = 0) {
   const keys = new Map<string, ListedKey>();
   for (const [index, { expiresInMs = Infinity, revokedInMs = Infinity }] of times.entries()) {
     keys.set(hashApiKey(`key ${index}`), {
@@ -43,19 +42,22 @@ function start(times: readonly Times[], ageSeconds = 0) {
 it.each([
   { ageSeconds: 80_000, secondsLeft: 6_400, reason: undefined },
   { ageSeconds: 90_000, secondsLeft: 0, reason: 'no-key-list' },
-])('a list of keys that is $ageSeconds s old is used for another $secondsLeft s', (row) => {
-  const { service } = start([{}], row.ageSeconds);
-  expect(service.secondsUntilRefusal).toBe(row.secondsLeft);
-  const verdict = service.verify('key 0');
-  expect(verdict.outcome === 'accepted' ? undefined : verdict.reason).toBe(row.reason);
-});
+])(
+  'a list of keys that is $ageSeconds s old is used for another $secondsLeft s',
+  ({ ageSeconds, secondsLeft, reason }) => {
+    const { service } = createService([{}], ageSeconds);
+    expect(service.secondsUntilRefusal).toBe(secondsLeft);
+    const verdict = service.verify('key 0');
+    expect(verdict.outcome === 'accepted' ? undefined : verdict.reason).toBe(reason);
+  },
+);
 
 it.each([
   { expiresInMs: 0, revokedInMs: 1, reason: 'expired' },
   { expiresInMs: 1, revokedInMs: 0, reason: 'revoked' },
   { expiresInMs: 1, revokedInMs: 1, reason: undefined },
 ])('a key is accepted until the time in its row, and then refused: %j', ({ reason, ...ends }) => {
-  const { service, notedKeyIds } = start([ends]);
+  const { service, notedKeyIds } = createService([ends]);
   const verdict = service.verify('key 0');
   expect(verdict.outcome === 'accepted' ? undefined : verdict.reason).toBe(reason);
   expect(notedKeyIds).toEqual(reason === undefined ? ['0'] : []);
@@ -79,6 +81,6 @@ it.each([
   },
   { what: 'nothing, if no key expires', ends: [{}], seconds: '+Inf' },
 ])('the metric of the next expiry shows $what', async ({ ends, seconds }) => {
-  const text = await start(ends).metrics.registry.metrics();
+  const text = await createService(ends).metrics.registry.metrics();
   expect(text).toContain(`\norder_lookup_next_key_expiry_seconds ${seconds}\n`);
 });

@@ -11,12 +11,13 @@ import { hasValidChecksum, hashApiKey } from './api-key.js';
 import { KeyUse } from './key-use.js';
 
 export interface ListedKey extends Caller {
-  /** In milliseconds since the epoch, like `revokedAtMs`; Infinity if there is no such time. */
+  /** Milliseconds since the epoch; Infinity if the key never expires. */
   readonly expiresAtMs: number;
+  /** Milliseconds since the epoch; Infinity if the key was not revoked. */
   readonly revokedAtMs: number;
 }
 
-/** All API keys by their hash in hex, also the expired and revoked ones. */
+/** All API keys by their hash in hex, including expired and revoked keys. */
 export type KeyList = ReadonlyMap<string, ListedKey>;
 
 /**
@@ -54,7 +55,8 @@ export class ApiKeysService {
     if (!key) return refused('missing'); // also an empty header
     if (key.includes(',')) return this.refuseRepeated(key);
     const listed = this.topic.value?.get(hashApiKey(key));
-    if (!listed && !hasValidChecksum(key)) return refused('malformed'); // a listed key is accepted in any form: SQL may have added it
+    // A listed key may have any form, because somebody may have added it by SQL
+    if (!listed && !hasValidChecksum(key)) return refused('malformed');
     const { unavailableReason } = this;
     if (unavailableReason !== undefined) return undecided('no-key-list', unavailableReason, listed);
     if (!listed) return refused('unknown');
@@ -65,9 +67,7 @@ export class ApiKeysService {
     return accepted(listed);
   }
 
-  /**
-   * Refuses a header that was sent twice: Node.js joins its values with a comma. The log names the first key's owner.
-   */
+  /** Refuses a header that was sent twice: Node.js joins the values with a comma. The log names the first key's client. */
   private refuseRepeated(header: string): Verdict<Caller> {
     const firstKey = header.slice(0, header.indexOf(','));
     return refused('repeated', { owner: this.topic.value?.get(hashApiKey(firstKey)) });

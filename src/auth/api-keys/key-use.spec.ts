@@ -11,28 +11,27 @@ let keyUse: KeyUse;
 let database: {
   isUsable: boolean;
   isStandby: boolean;
-  /** The ids of each write. */
+  /** The ids of the keys in each write. */
   readonly writes: (readonly string[])[];
-  /** Returns when the write has ended. */
-  end: () => Promise<void>;
+  finishWrite: () => Promise<void>;
 };
 let warnings: unknown[];
 
 beforeEach(() => {
   jest.useFakeTimers();
-  database = { isUsable: true, isStandby: false, writes: [], end: () => Promise.resolve() };
+  database = { isUsable: true, isStandby: false, writes: [], finishWrite: () => Promise.resolve() };
   warnings = [];
   const session = {
     query: async (text: string, [keyIds]: [readonly string[]] = [[]]): Promise<unknown> => {
       if (text.includes('pg_is_in_recovery')) return { rows: [{ isStandby: database.isStandby }] };
       database.writes.push(keyIds);
-      return database.end();
+      return database.finishWrite();
     },
   };
   const within = (_kind: Kind, work: (given: typeof session) => Promise<unknown>): Promise<unknown> => work(session);
   const logger = { log: () => undefined, warn: (entry: unknown) => warnings.push(entry) };
-  const given = Object.assign(database, { within }) as unknown as Database;
-  keyUse = new KeyUse(given, logger as unknown as ServiceLogger);
+  const asDatabase = Object.assign(database, { within }) as unknown as Database;
+  keyUse = new KeyUse(asDatabase, logger as unknown as ServiceLogger);
   keyUse.onApplicationBootstrap();
 });
 afterEach(() => {
@@ -66,7 +65,7 @@ describe('the use of a key', () => {
 
 it('a slow write delays the next write, because there are only three sessions', async () => {
   let release = (): void => undefined;
-  database.end = () =>
+  database.finishWrite = () =>
     new Promise((resolve) => {
       release = resolve;
     });
@@ -80,8 +79,8 @@ it('a slow write delays the next write, because there are only three sessions', 
   expect(database.writes).toEqual([['1'], ['2', '3']]);
 });
 
-it('a missing right is one line in the log, and further uses are still written', async () => {
-  database.end = () => Promise.reject(new Error('permission denied'));
+it('a failed write is one line in the log, and further uses are still written', async () => {
+  database.finishWrite = () => Promise.reject(new Error('permission denied'));
   for (const keyId of ['1', '2']) {
     keyUse.note(keyId);
     await jest.advanceTimersByTimeAsync(SECOND_MS);
@@ -95,7 +94,7 @@ it('a missing right is one line in the log, and further uses are still written',
   ]);
 });
 
-it('nothing is written before the database has answered, and the log says nothing', async () => {
+it('nothing is written or logged before the database has answered', async () => {
   database.isUsable = false;
   keyUse.note('1');
   await jest.advanceTimersByTimeAsync(2 * SECOND_MS);

@@ -8,7 +8,7 @@ it.each([
   { code: 'EAI_AGAIN', found: 'the DNS server gives no answer', remedy: 'port 53' },
   { code: 'ECONNREFUSED', found: 'nothing listens', remedy: 'In a container, localhost is the container itself' },
   { code: 'EHOSTUNREACH', found: 'no route', remedy: 'network policy' },
-  { code: 'ETIMEDOUT', found: 'no connection within the time', remedy: 'HTTPS_PROXY' },
+  { code: 'ETIMEDOUT', found: 'no connection within the time limit', remedy: 'HTTPS_PROXY' },
   { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', found: 'no intermediate certificate', remedy: 'send the whole chain' },
   { code: 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', found: 'the CA at the end', remedy: 'the file of the root CA' },
   { code: 'SELF_SIGNED_CERT_IN_CHAIN', found: 'the CA at the end', remedy: 'NODE_EXTRA_CA_CERTS' },
@@ -26,11 +26,11 @@ it.each([
   { code: 'HPE_HEADER_OVERFLOW', found: 'more than 16 KiB', remedy: 'fewer or shorter headers' },
   { code: 'ECONNRESET', found: 'the connection was closed', remedy: 'does the port speak https?' },
 ])('$code is explained: $found', ({ code, found, remedy }) => {
-  const fault = explainFetchError(ADDRESS, Object.assign(new Error('of this attempt'), { code }));
+  const fault = explainFetchError(ADDRESS, Object.assign(new Error('the 7th attempt'), { code }));
   expect(fault.found).toContain(found);
   expect(fault.found).toContain(code);
   expect(fault.remedy).toContain(remedy);
-  expect(fault.message).not.toContain('of this attempt'); // otherwise RepeatedFailure would log each attempt
+  expect(fault.message).not.toContain('the 7th attempt'); // otherwise RepeatedFailure would log each attempt
 });
 
 it.each([

@@ -1,13 +1,10 @@
-/** Instead of a status: the server gave no whole answer. */
-export const NO_ANSWER = 0;
-
 /** The reason why an answer of an issuer cannot be used, and what to do about it. */
 export class IssuerFault extends Error {
   constructor(
     readonly found: string,
     readonly remedy: string,
-    /** The status of the answer, if the status is the fault, or NO_ANSWER. */
-    readonly status?: number,
+    /** The HTTP status, if the status is the fault; `no-answer` if there was no whole answer. */
+    readonly status?: number | 'no-answer',
   ) {
     super(`${found}. ${remedy}`);
   }
@@ -19,13 +16,14 @@ interface Explanation {
   readonly remedy: string;
 }
 
-const NETWORK_REMEDY =
-  'Let the service reach this address (firewall, network policy); if only a proxy may, set NODE_USE_ENV_PROXY=1 and HTTPS_PROXY';
+export const NETWORK_REMEDY =
+  'Let the service reach this address (firewall, network policy). If only a proxy can reach the address, set ' +
+  'NODE_USE_ENV_PROXY=1 and HTTPS_PROXY';
 const BROKEN_REMEDY = "The issuer's team has to correct its server, or the proxy or balancer in front of it";
 const CERTIFICATE_CLOCK_REMEDY =
   'If its dates are right, the clock of this machine is wrong: compare date -u with the real time';
 
-/** Explanations of errors of Node.js and OpenSSL, by code. The first one whose pattern matches is used. */
+/** Errors of Node.js and OpenSSL. The first explanation that has the code is used. issuer-fault.spec.ts has examples. */
 const EXPLANATIONS: readonly Explanation[] = [
   {
     codes: /^ENOTFOUND$/,
@@ -45,10 +43,10 @@ const EXPLANATIONS: readonly Explanation[] = [
       'OAUTH_JWKS_URI to an address that the container can reach',
   },
   { codes: /^(EHOST|ENET|EADDRNOTAVAIL)/, found: 'there is no route to the host', remedy: NETWORK_REMEDY },
-  { codes: /^ETIMEDOUT$/, found: 'no connection within the time', remedy: NETWORK_REMEDY },
+  { codes: /^ETIMEDOUT$/, found: 'no connection within the time limit', remedy: NETWORK_REMEDY },
   {
     codes: /^UNABLE_TO_VERIFY_LEAF_SIGNATURE$/,
-    found: 'the server sends no intermediate certificate, and no CA that is known here has signed its own certificate',
+    found: 'the server sends no intermediate certificate, and the CA that has signed its certificate is not known here',
     remedy:
       'Have the server send the whole chain (such as fullchain.pem): a root in NODE_EXTRA_CA_CERTS does not replace ' +
       'the chain. Only if a private CA has signed the certificate directly, name the file of that CA in ' +
@@ -64,7 +62,7 @@ const EXPLANATIONS: readonly Explanation[] = [
   {
     codes: /^DEPTH_ZERO_SELF_SIGNED_CERT$/,
     found: 'the certificate of the server is self-signed',
-    remedy: 'Name the file of this certificate in NODE_EXTRA_CA_CERTS, or give the server one of a CA',
+    remedy: 'Name the file of this certificate in NODE_EXTRA_CA_CERTS, or give the server a certificate of a CA',
   },
   {
     codes: /^CERT_HAS_EXPIRED$/,
@@ -79,7 +77,7 @@ const EXPLANATIONS: readonly Explanation[] = [
   {
     codes: /^ERR_TLS_CERT_ALTNAME_INVALID$/,
     found: 'the certificate of the server is for another host',
-    remedy: 'Use a host that the certificate names, or have the server send a certificate for this one',
+    remedy: 'Use a host that the certificate names, or have the server send a certificate for this host',
   },
   {
     codes: /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH|HTTP_REQUEST)/,
@@ -102,7 +100,7 @@ const EXPLANATIONS: readonly Explanation[] = [
     remedy: `${BROKEN_REMEDY}: TLS 1.2 or 1.3 and a certificate with a modern signature are needed`,
   },
   {
-    codes: /^(Z_|ERR_(_ERROR|_FORMAT|BROTLI|ZSTD|PADDING))/,
+    codes: /^(Z_|ERR_(_ERROR|_FORMAT|BROTLI|ZSTD|PADDING))/, // such as Z_DATA_ERROR, or ERR__ERROR_FORMAT_… of brotli
     found: 'the body is not compressed as the header content-encoding says',
     remedy: BROKEN_REMEDY,
   },
@@ -121,20 +119,25 @@ const EXPLANATIONS: readonly Explanation[] = [
   },
 ];
 
-/** Describes an error of node:http. If the text differed at each attempt, RepeatedFailure would log each attempt. */
+/** Explains an error by its code. A text that differs at each attempt would make RepeatedFailure log each attempt. */
 export function explainFetchError(address: string, error: unknown): IssuerFault {
   const message = error instanceof Error ? error.message : String(error);
   const code = findCode(error, message);
   if (code === 'ERR_PROXY_TUNNEL') {
     const remedy = 'Have the proxy of HTTPS_PROXY let this host through, or name the host in NO_PROXY';
-    return new IssuerFault(`${address}: the proxy refuses the connection (${message})`, remedy, NO_ANSWER);
+    return new IssuerFault(`${address}: the proxy refuses the connection (${message})`, remedy, 'no-answer');
   }
   const explanation = EXPLANATIONS.find(({ codes }) => codes.test(code));
-  if (explanation) return new IssuerFault(`${address}: ${explanation.found} (${code})`, explanation.remedy, NO_ANSWER);
-  return new IssuerFault(`${address}: ${[message, code].filter(Boolean).join(', ')}`, BROKEN_REMEDY, NO_ANSWER);
+  if (!explanation) {
+    return new IssuerFault(`${address}: ${[message, code].filter(Boolean).join(', ')}`, BROKEN_REMEDY, 'no-answer');
+  }
+  return new IssuerFault(`${address}: ${explanation.found} (${code})`, explanation.remedy, 'no-answer');
 }
 
-/** Returns the code. If a TLS handshake fails, Node.js often gives EPROTO, and OpenSSL's reason in the message. */
+/**
+ * Returns the code. If a TLS handshake fails, the code is often EPROTO, and only the message has OpenSSL's reason.
+ * `…:SSL routines:ssl3_get_record:wrong version number:…` then gives ERR_SSL_WRONG_VERSION_NUMBER.
+ */
 function findCode(error: unknown, message: string): string {
   const { code = '' } = Object(error) as NodeJS.ErrnoException;
   const reason = code === 'EPROTO' ? /:SSL routines:[^:]*:([^:]+):/.exec(message)?.[1] : undefined;

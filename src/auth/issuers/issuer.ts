@@ -2,13 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { RepeatedFailure } from '../../telemetry/repeated-failure.js';
 import type { ServiceLogger } from '../../telemetry/service-logger.js';
 import { type IssuerMetadata, discover } from './discovery.js';
-import { KeySet, PAUSE_MS, REFRESH_INTERVAL_MS } from './key-set.js';
+import { KeySet, REFRESH_INTERVAL_MS, RETRY_INTERVAL_MS } from './key-set.js';
 import type { SigningKeys } from './signing-keys.js';
 
 export interface IssuerSettings {
   /** The exact `iss` of its tokens. */
   readonly name: string;
-  /** The address of the key set, or undefined if the metadata of the issuer name it. */
+  /** The address of the key set; undefined if only the metadata of the issuer name it. */
   readonly keySetAddress: string | undefined;
   readonly OAUTH_ALLOW_HTTP: boolean;
 }
@@ -39,12 +39,11 @@ export class Issuer {
     return this.settings.name;
   }
 
-  /** Undefined until the metadata were read once. An issuer with OAUTH_JWKS_URI may have no metadata. */
+  /** Undefined until the metadata were read once, which may never happen for an issuer with OAUTH_JWKS_URI. */
   get metadata(): IssuerMetadata | undefined {
     return this.lastMetadata;
   }
 
-  /** The keys that verify tokens, or undefined if there are none yet or they are too old. Their list may be empty. */
   get keys(): SigningKeys | undefined {
     return this.keySet.keys;
   }
@@ -61,7 +60,7 @@ export class Issuer {
     return this.keySet.secondsUntilRefusal;
   }
 
-  get isAsked(): boolean {
+  get isFetching(): boolean {
     return this.isReadingMetadata || this.keySet.isFetching;
   }
 
@@ -93,7 +92,7 @@ export class Issuer {
   private async readMetadata(): Promise<void> {
     try {
       const metadata = await discover(this.name, this.settings);
-      // Equal metadata keep the former object: for a new object OpenApiController makes its documents again
+      // Equal metadata do not replace the object: for a new object OpenApiController makes its documents again
       if (!isDeepStrictEqual(metadata, this.lastMetadata)) this.lastMetadata = metadata;
       this.metadataFailure.noteSuccess();
     } catch (error) {
@@ -103,24 +102,24 @@ export class Issuer {
 
   /**
    * Logs a failure. Without OAUTH_JWKS_URI only the metadata name the address of the keys, so callers are refused until
-   * the metadata were read once. With OAUTH_JWKS_URI nobody is warned, because many such issuers have no metadata.
+   * the metadata were read once. With OAUTH_JWKS_URI there is no warning, because such an issuer may have no metadata.
    */
   private logMetadataFailure(error: unknown): void {
     const { name, keySetAddress } = this.settings;
-    if (this.lastMetadata) this.metadataFailure.noteFailure(error, { callers: 'unaffected' });
-    else if (keySetAddress === undefined) this.metadataFailure.noteFailure(error, { callers: 'refused' });
-    else
-      this.logger.debug({
-        message: 'issuer: no metadata, so /docs and the contract lack its endpoints',
-        issuer: name,
-        error,
-      });
+    if (this.lastMetadata) {
+      this.metadataFailure.noteFailure(error, { callers: 'unaffected' });
+    } else if (keySetAddress === undefined) {
+      this.metadataFailure.noteFailure(error, { callers: 'refused' });
+    } else {
+      const message = 'issuer: no metadata, so /docs and the contract lack its endpoints';
+      this.logger.debug({ message, issuer: name, error });
+    }
   }
 
   private scheduleMetadata(): void {
     if (this.isStopped) return;
-    const areMissing = this.lastMetadata === undefined && this.settings.keySetAddress === undefined;
-    const delayMs = areMissing ? PAUSE_MS : REFRESH_INTERVAL_MS;
+    const areNeeded = this.lastMetadata === undefined && this.settings.keySetAddress === undefined;
+    const delayMs = areNeeded ? RETRY_INTERVAL_MS : REFRESH_INTERVAL_MS;
     this.timer = setTimeout(() => void this.refreshMetadata(), delayMs).unref();
   }
 }

@@ -4,7 +4,7 @@ import { Metrics } from '../../telemetry/metrics.js';
 import { ServiceLogger } from '../../telemetry/service-logger.js';
 import { Issuer } from './issuer.js';
 
-/** The issuers whose tokens are accepted. The start does not wait for them, because they may be away. */
+/** The issuers whose tokens are accepted. The service starts even if none of them can be reached. */
 @Injectable()
 export class IssuersService implements OnApplicationBootstrap, OnApplicationShutdown {
   /** The issuers in the order of OAUTH_ISSUER. */
@@ -23,10 +23,10 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
     return this.all.find((issuer) => issuer.name === name);
   }
 
-  /** The reason why no token can be accepted now, as sentences; undefined if at least one issuer has usable keys. */
+  /** A sentence for each issuer, if no token can be accepted now; undefined if at least one issuer has usable keys. */
   get unavailableReason(): string | undefined {
     if (this.all.some(({ keyCount }) => keyCount > 0)) return undefined;
-    return this.all.map(describeLack).join(' ');
+    return this.all.map(explainUnavailability).join(' ');
   }
 
   onApplicationBootstrap(): void {
@@ -59,7 +59,7 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
   }
 }
 
-function describeLack({ name, keys, ageSeconds }: Issuer): string {
+function explainUnavailability({ name, keys, ageSeconds }: Issuer): string {
   if (keys) return `No key that ${name} publishes can verify a token.`;
   if (ageSeconds === Infinity) return `The signing keys of ${name} were not fetched yet.`;
   return `The signing keys of ${name} are too old.`;

@@ -12,16 +12,16 @@ import {
 } from './signing-keys.js';
 
 /**
- * The time between the starts of two fetches. A withdrawn key is refused after 56 s at most: this time, two fetches of
- * 10 s each, and a pause of 1 s. If you raise this, a withdrawn key is used longer than the promised minute.
+ * The time between the starts of two fetches. A withdrawn key is refused after at most 56 s: this time, two fetches of
+ * 10 s each, and a pause of 1 s. If you raise the interval, a withdrawn key is used longer than the promised minute.
  */
 export const REFRESH_INTERVAL_MS = 35_000;
-/** The least time between the starts of two fetches for unknown key ids, and after a failed fetch. */
-export const PAUSE_MS = 5_000;
-/** The least time from the end of a fetch to the start of the next one by the timer. */
-const LEAST_PAUSE_MS = 1_000;
+/** The time between the starts of two fetches after a failure. Unknown key ids, too, cause one fetch in this time. */
+export const RETRY_INTERVAL_MS = 5_000;
+/** The least pause between two fetches, except that a fetch for an unknown key id may begin earlier. */
+const MIN_PAUSE_MS = 1_000;
 const MAX_CALLER_WAIT_MS = 2_000;
-/** The age from which keys are not used any more, even if the issuer stays away. */
+/** Keys of this age are not used any more, even if the issuer cannot be reached. */
 const MAX_AGE_SECONDS = 24 * 3_600;
 
 /**
@@ -33,28 +33,29 @@ const MAX_AGE_SECONDS = 24 * 3_600;
 type State = 'complete' | 'lacking' | 'unusable';
 const DELAYS_MS: Readonly<Record<State, number>> = {
   complete: REFRESH_INTERVAL_MS,
-  lacking: LEAST_PAUSE_MS,
-  unusable: PAUSE_MS,
+  lacking: MIN_PAUSE_MS,
+  unusable: RETRY_INTERVAL_MS,
 };
 
 interface UsedKey {
   readonly jwk: JWK;
+  /** The result of `identifyKey`. */
   readonly identity: string;
   /** The start of the first fetch whose answer lacked the key; undefined if the last answer had the key. */
   readonly lackedSinceMs: number | undefined;
 }
 
 /**
- * The key set of an issuer. It is fetched at intervals, so that only tokens with an unknown key wait for a fetch. While
- * the issuer stays away, its last keys are used for a day.
+ * The key set of an issuer. It is fetched at intervals, so that only tokens with an unknown key id wait for a fetch. If
+ * the issuer cannot be reached, its last keys are used for a day.
  */
 export class KeySet {
   private state: State = 'unusable';
-  private used: readonly UsedKey[] = [];
+  private usedKeys: readonly UsedKey[] = [];
   private signingKeys: SigningKeys | undefined;
   /** The start of the last fetch. All times of this class are by the monotonic clock. */
   private beganAtMs = -Infinity;
-  /** The start of the last successful fetch. Its end would be too late: the issuer may change its keys meanwhile. */
+  /** The start of the last successful fetch, not its end: the issuer may change its keys during the fetch. */
   private fetchedAtMs = -Infinity;
   private running: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
@@ -83,7 +84,7 @@ export class KeySet {
     return (performance.now() - this.fetchedAtMs) / 1000;
   }
 
-  /** The seconds for which tokens are still accepted if the issuer stays away; 0 if no token is accepted now. */
+  /** The seconds for which tokens are still accepted if no fetch succeeds; 0 if no token is accepted now. */
   get secondsUntilRefusal(): number {
     return this.keys && this.keys.usableCount > 0 ? this.secondsUntilTooOld : 0;
   }
@@ -107,24 +108,27 @@ export class KeySet {
   }
 
   /**
-   * Waits for a fetch that may bring an unknown key, 2 s at most. After 2 s the fetch goes on, but nobody waits for it.
-   * @returns the present keys, or undefined if it is not known whether the issuer has the key
+   * Fetches the keys if the key id is unknown. Waits 2 s at most: after that the fetch goes on, but nobody waits for it.
+   * @returns the present keys, or undefined if it is still not known whether the issuer has the key
    */
   async findNewKeys(keyId: string): Promise<SigningKeys | undefined> {
-    await waitAtMost(MAX_CALLER_WAIT_MS, this.seek(keyId));
+    await waitAtMost(MAX_CALLER_WAIT_MS, this.fetchIfUnknown(keyId));
     const isAnswered = !this.isFetching && this.failure.failuresInARow === 0;
     return isAnswered || this.has(keyId) ? this.keys : undefined;
   }
 
-  /** Waits for the running fetch. It may have begun before the key was published: then waits for another fetch. */
-  private async seek(keyId: string): Promise<void> {
+  /**
+   * Waits for the running fetch. If its answer lacks the key, waits for one more fetch, because the first one may have
+   * begun before the key was published.
+   */
+  private async fetchIfUnknown(keyId: string): Promise<void> {
     await this.running;
-    const isDue = performance.now() - this.beganAtMs >= PAUSE_MS;
+    const isDue = performance.now() - this.beganAtMs >= RETRY_INTERVAL_MS;
     if (!this.has(keyId) && (this.isFetching || isDue)) await this.refresh();
   }
 
   private has(keyId: string): boolean {
-    return this.used.some(({ jwk }) => jwk.kid === keyId);
+    return this.usedKeys.some(({ jwk }) => jwk.kid === keyId);
   }
 
   private async joinOrBeginFetch(address: string): Promise<void> {
@@ -140,16 +144,16 @@ export class KeySet {
   private endFetch(): void {
     this.running = undefined;
     const restMs = this.beganAtMs + DELAYS_MS[this.state] - performance.now();
-    this.timer = setTimeout(() => void this.refresh(), Math.max(LEAST_PAUSE_MS, restMs)).unref();
+    this.timer = setTimeout(() => void this.refresh(), Math.max(MIN_PAUSE_MS, restMs)).unref();
   }
 
   /** Never throws: a failure is logged, and the former keys stay. */
   private async fetchOnce(address: string): Promise<void> {
     try {
       const fetched = readKeys(address, await fetchJson(address));
-      if (address !== this.address) return; // the key set has moved meanwhile
-      const former = this.keys ? this.used : []; // keys that became too old are not used again
-      await this.use(mergeKeys(former, fetched, this.beganAtMs));
+      if (address !== this.address) return; // `moveTo` was called during the fetch
+      const former = this.keys ? this.usedKeys : []; // keys that became too old are not used again
+      await this.replaceKeys(mergeKeys(former, fetched, this.beganAtMs));
       this.fetchedAtMs = this.beganAtMs;
       this.failure.noteSuccess();
     } catch (error) {
@@ -158,26 +162,26 @@ export class KeySet {
     }
   }
 
-  private async use(used: readonly UsedKey[]): Promise<void> {
-    const keys = await toSigningKeys({ keys: used.map(({ jwk }) => jwk) });
-    this.used = used;
+  private async replaceKeys(usedKeys: readonly UsedKey[]): Promise<void> {
+    const keys = await toSigningKeys({ keys: usedKeys.map(({ jwk }) => jwk) });
+    this.usedKeys = usedKeys;
     this.state = this.findState(keys.usableCount);
     if (this.state === 'lacking') this.logLacking();
-    // Equal keys keep the former object: with a new object all remembered tokens would be verified again
+    // Equal keys do not replace the object: for a new object AccessTokensService verifies all tokens again
     if (isDeepStrictEqual(keys.document, this.signingKeys?.document)) return;
-    this.log(keys);
+    this.logChange(keys);
     this.signingKeys = keys;
   }
 
   private findState(usableCount: number): State {
     if (usableCount === 0) return 'unusable';
-    const isAnyLacking = this.used.some(({ lackedSinceMs }) => lackedSinceMs !== undefined);
-    // `lacking` never follows `lacking`: an issuer whose nodes have different keys would be asked each second
+    const isAnyLacking = this.usedKeys.some(({ lackedSinceMs }) => lackedSinceMs !== undefined);
+    // `lacking` never follows `lacking`: otherwise an issuer whose nodes have different keys would be asked each second
     return isAnyLacking && this.state !== 'lacking' ? 'lacking' : 'complete';
   }
 
   private logLacking(): void {
-    const lacking = this.used.filter(({ lackedSinceMs }) => lackedSinceMs !== undefined);
+    const lacking = this.usedKeys.filter(({ lackedSinceMs }) => lackedSinceMs !== undefined);
     const keyIds = lacking.map(({ jwk }) => jwk.kid);
     this.logger.log({
       message: 'issuer: an answer lacks keys, the next answer will show whether they are withdrawn',
@@ -186,7 +190,7 @@ export class KeySet {
     });
   }
 
-  private log({ document, usableCount }: SigningKeys): void {
+  private logChange({ document, usableCount }: SigningKeys): void {
     const { issuer } = this;
     if (usableCount === 0) {
       const message = 'issuer: no key that can verify a token, callers are refused';
@@ -214,25 +218,24 @@ export class KeySet {
 }
 
 /**
- * Returns the fetched keys, and each key in use that a fetch lacks for the first time. If two fetches, a second or more
- * apart, lack a key, the key is withdrawn. Keys are sorted, because the nodes of an issuer may order them differently.
+ * Returns the fetched keys, and those used keys that answers have lacked for less than MIN_PAUSE_MS. So two answers that
+ * lack a key withdraw it. Keys are sorted, because the nodes of an issuer may order them differently.
  */
-function mergeKeys(used: readonly UsedKey[], fetched: readonly JWK[], beganAtMs: number): UsedKey[] {
+function mergeKeys(usedKeys: readonly UsedKey[], fetched: readonly JWK[], beganAtMs: number): UsedKey[] {
   const present = fetched.map((jwk) => ({ jwk, identity: identifyKey(jwk), lackedSinceMs: undefined }));
   const identities = new Set(present.map(({ identity }) => identity));
-  const lacking = used
+  const lacking = usedKeys
     .filter(({ identity }) => !identities.has(identity))
     .map((key) => ({ ...key, lackedSinceMs: key.lackedSinceMs ?? beganAtMs }))
-    .filter(({ lackedSinceMs }) => beganAtMs - lackedSinceMs < LEAST_PAUSE_MS);
+    .filter(({ lackedSinceMs }) => beganAtMs - lackedSinceMs < MIN_PAUSE_MS);
   return [...present, ...lacking].sort((one, other) => (one.identity < other.identity ? -1 : 1));
 }
 
-/** Returns the key id and the public key as one text. A key may be replaced under its id. */
+/** Returns the key id and the public key as one text. The id alone is not enough: an issuer may use it again. */
 function identifyKey({ kid, kty, crv, n, e, x, y }: JWK): string {
   return JSON.stringify([kid, kty, crv, n, e, x, y]);
 }
 
-/** Waits until the work has ended, or until the time has passed. In the second case the work goes on. */
 async function waitAtMost(milliseconds: number, work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<void>((resolve) => {

@@ -2,30 +2,31 @@ import { generateKeyPairSync } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import { readKeys, toSigningKeys } from './signing-keys.js';
 
-const rsa = (modulusLength: number) => {
+const generateRsaKeys = (modulusLength: number) => {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength });
-  return { secret: privateKey.export({ format: 'jwk' }), shown: publicKey.export({ format: 'jwk' }) };
+  return { privateJwk: privateKey.export({ format: 'jwk' }), publicJwk: publicKey.export({ format: 'jwk' }) };
 };
-const { secret, shown } = rsa(2_048);
-const ec = (namedCurve: string) => generateKeyPairSync('ec', { namedCurve }).publicKey.export({ format: 'jwk' });
+const { privateJwk, publicJwk } = generateRsaKeys(2_048);
+const createEcJwk = (namedCurve: string) =>
+  generateKeyPairSync('ec', { namedCurve }).publicKey.export({ format: 'jwk' });
 const x25519 = generateKeyPairSync('x25519').publicKey.export({ format: 'jwk' });
 const ed25519 = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' });
 
 it.each([
-  { what: 'a public key', key: shown, count: 1 },
-  { what: 'a key for signatures', key: { ...shown, use: 'sig', key_ops: ['verify'], alg: 'RS256' }, count: 1 },
-  { what: 'a key of each curve', key: ec('P-521'), count: 1 },
+  { what: 'a public key', key: publicJwk, count: 1 },
+  { what: 'a key for signatures', key: { ...publicJwk, use: 'sig', key_ops: ['verify'], alg: 'RS256' }, count: 1 },
+  { what: 'an EC key', key: createEcJwk('P-521'), count: 1 },
   { what: 'an Ed25519 key', key: ed25519, count: 1 },
-  { what: 'a key of a curve without an algorithm', key: ec('secp256k1'), count: 0 },
+  { what: 'a key of a curve that no accepted algorithm uses', key: createEcJwk('secp256k1'), count: 0 },
   { what: 'a key for key agreement', key: x25519, count: 0 },
-  { what: 'a key for encryption', key: { ...shown, use: 'enc' }, count: 0 },
-  { what: 'a key with an algorithm for encryption', key: { ...shown, alg: 'RSA-OAEP' }, count: 0 },
-  { what: 'a key for other operations', key: { ...shown, key_ops: ['wrapKey'] }, count: 0 },
-  { what: 'a short RSA key', key: rsa(1_024).shown, count: 0 },
-  { what: 'a private key', key: secret, count: 0 },
+  { what: 'a key for encryption', key: { ...publicJwk, use: 'enc' }, count: 0 },
+  { what: 'a key with an algorithm for encryption', key: { ...publicJwk, alg: 'RSA-OAEP' }, count: 0 },
+  { what: 'a key for other operations', key: { ...publicJwk, key_ops: ['wrapKey'] }, count: 0 },
+  { what: 'an RSA key of 1024 bits', key: generateRsaKeys(1_024).publicJwk, count: 0 },
+  { what: 'a private key', key: privateJwk, count: 0 },
   { what: 'a key whose numbers are damaged', key: { kty: 'RSA', n: '!', e: 'AQAB' }, count: 0 },
   { what: 'a shared secret', key: { kty: 'oct', k: 'AAAA' }, count: 0 },
-  { what: 'members of other types', key: { kty: 7, use: {}, alg: [], key_ops: 'x' }, count: 0 },
+  { what: 'a key whose members have wrong types', key: { kty: 7, use: {}, alg: [], key_ops: 'x' }, count: 0 },
 ])('$what gives $count keys that can verify a token', async ({ key, count }) => {
   const { usableCount } = await toSigningKeys({ keys: [key] });
   expect(usableCount).toBe(count);
@@ -39,7 +40,7 @@ it.each([
   { document: { keys: [7] }, found: 'has no list "keys"' },
   { document: { keys: [null] }, found: 'has no list "keys"' },
   { document: { '4f43c3': '-----BEGIN CERTIFICATE-----' }, found: 'has no list "keys"' },
-  { document: shown, found: 'has a single key' },
+  { document: publicJwk, found: 'has a single key' },
   { document: { issuer: 'https://a', jwks_uri: 'https://a/jwks' }, found: 'is metadata and no key set' },
 ])('a document that is no key set is refused: $found', ({ document, found }) => {
   expect(() => readKeys('https://a/jwks', document)).toThrow(`https://a/jwks ${found}`);

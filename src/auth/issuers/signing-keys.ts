@@ -11,14 +11,14 @@ export const ALGORITHMS: readonly string[] = [
 ];
 export const NO_USABLE_KEY_REMEDY =
   'The issuer has to publish public keys for signatures: RSA of at least 2048 bits, EC (P-256, P-384, P-521) or Ed25519';
-/** The largest number of keys. jose looks at every key for each token: 350,000 keys (1 MiB) would block the process. */
+/** jose looks at every key for each token. A document of 1 MiB with 350,000 keys would block the process. */
 const MAX_KEYS = 1_000;
 /** The shortest RSA key whose signatures jose accepts (RFC 7518 section 3.3). */
 const MIN_RSA_BITS = 2_048;
 
 /**
- * The keys that verify tokens (RFC 7517 section 5). The object is never changed, only replaced. While an issuer has the
- * same object, the tokens that these keys verified are not verified again.
+ * The keys that verify tokens (RFC 7517 section 5). The object is never changed, only replaced. AccessTokensService
+ * verifies a remembered token again when the issuer has another object.
  */
 export interface SigningKeys {
   readonly document: JSONWebKeySet;
@@ -47,7 +47,7 @@ function isObject(value: unknown): value is JWK {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns the members that decide whether a key is used. None of them is secret. */
+/** Returns the members that decide whether a key can be used. None of them is secret. */
 export function selectDecidingMembers({ kid, kty, use, alg, crv }: JWK): Partial<JWK> {
   return { kid, kty, use, alg, crv };
 }
@@ -57,15 +57,15 @@ export async function toSigningKeys(document: unknown): Promise<SigningKeys> {
   const keySet = document as JSONWebKeySet;
   createLocalJWKSet(keySet); // checks the form
   const areUsable = await Promise.all(keySet.keys.map(canVerify));
-  const find = createLocalJWKSet({ keys: keySet.keys.map(acceptBothNames) });
+  const find = createLocalJWKSet({ keys: keySet.keys.map(removeEd25519Algorithm) });
   return { document: keySet, find, usableCount: areUsable.filter(Boolean).length };
 }
 
 /**
- * Removes `alg` from an Ed25519 key. The algorithm has two names, `EdDSA` and `Ed25519` (RFC 9864). If the token has
- * one name and the key has the other, jose would refuse the token.
+ * Removes `alg` from an Ed25519 key. The algorithm has two names, `EdDSA` and `Ed25519` (RFC 9864). jose would refuse a
+ * token with one name if the key has the other.
  */
-function acceptBothNames(key: JWK): JWK {
+function removeEd25519Algorithm(key: JWK): JWK {
   const { alg, ...others } = key;
   const isNameOfEd25519 = alg === 'EdDSA' || alg === 'Ed25519';
   return key.crv === 'Ed25519' && isNameOfEd25519 ? others : key;
