@@ -100,5 +100,5 @@ function createFlows(issuer: IssuerMetadata, tokenUrl: string, requiredScope: st
   const asksForOpenid = !requiredScope && supported?.includes('openid');
   const scopesOfPerson = asksForOpenid ? { openid: 'Sign in. The service requires no scope.' } : required;
   const authorizationCode = { authorizationUrl, tokenUrl, scopes: scopesOfPerson };
-  return { authorizationCode, clientCredentials };
+  return { clientCredentials, authorizationCode }; // Postman and Insomnia import only the first grant
 }

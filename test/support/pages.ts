@@ -25,7 +25,9 @@ export const PAGES = [
   'README.md',
   'CONTRIBUTING.md',
   'CHANGELOG.md',
-  ...readdirSync(join(PROJECT, 'docs')).map((name) => `docs/${name}`),
+  ...readdirSync(join(PROJECT, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
 ];
 
 /** Returns the code blocks of a page, in their order. */

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
+import newman, { type NewmanRunOptions, type NewmanRunSummary } from 'newman';
 import { convertV2 as convertToPostman } from 'openapi-to-postmanv2';
+import type { CollectionDefinition } from 'postman-collection';
 import { readBlocks } from '../support/pages.js';
 import { listen } from '../support/ports.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
@@ -55,13 +57,31 @@ function listRequests({ item = [], request }: PostmanItem): NonNullable<PostmanI
   return [...(request ? [request] : []), ...item.flatMap(listRequests)];
 }
 
-it('Postman imports each operation with example filters, and with the token for the whole collection', async () => {
+it('Postman imports each operation with example filters, and fetches the token with client id and secret', async () => {
   const collection = await importIntoPostman(world.contract?.document ?? {});
   const requests = listRequests(collection);
   expect(requests.map(({ url }) => `/${url.path.join('/')}`)).toEqual(ALL_PATHS);
   const filters = requests.flatMap(({ url }) => url.query.map(({ key, value }) => `${key}=${value}`));
   expect(filters).toEqual(['codeType=SAMPLE-APPOINTMENT', 'code=CONFIRMED']);
   expect(collection.auth.type).toBe('oauth2');
+  expect(collection.auth.oauth2).toContainEqual(
+    expect.objectContaining({ key: 'grant_type', value: 'client_credentials' }),
+  );
+});
+
+it('the collection of docs/integrators.md gets 200 for each operation if only its variables are set', async () => {
+  const text = readText('docs/order-lookup-services.postman_collection.json');
+  const collection = JSON.parse(text) as CollectionDefinition;
+  const values = new Map([
+    ['baseUrl', world.service.url],
+    ['apiKey', world.key.key],
+    ['token', world.token],
+  ]);
+  for (const variable of collection.variable ?? []) variable.value = values.get(variable.key ?? '');
+  const run: (options: NewmanRunOptions) => Promise<NewmanRunSummary> = promisify(newman.run);
+  const { executions } = (await run({ collection })).run;
+  const results = executions.map(({ request, response }) => [request.url.getPath(), response.code]);
+  expect(results).toEqual(ALL_PATHS.map((path) => [path, 200]));
 });
 
 describe('the clients of docs/integrators.md, in an empty folder', () => {
