@@ -1,4 +1,4 @@
-// Node.js's limits on connections, as this service sets them. No database is needed.
+// The limits on connections that this service sets in Node.js. No database is needed.
 import 'reflect-metadata';
 import { once } from 'node:events';
 import { type AddressInfo, type Socket, connect } from 'node:net';
@@ -37,7 +37,7 @@ function open(): Socket {
   return client;
 }
 
-it('the server ends slow headers after 10 s, slow requests after 12 s, and idle connections by KEEP_ALIVE_SECONDS', () => {
+it('the server waits 10 s for headers, 12 s for a request, and KEEP_ALIVE_SECONDS for the next request', () => {
   expect(app.getHttpServer()).toMatchObject({
     headersTimeout: 10_000,
     requestTimeout: 12_000,
@@ -54,7 +54,7 @@ it('closes a connection without traffic for a minute, also if the client does no
   const [accepted] = await accepting;
   await asking;
   expect(accepted.timeout).toBe(MINUTE_MS);
-  accepted.emit('timeout'); // as Node.js does when that time has passed
+  accepted.emit('timeout'); // Node.js emits this event after a minute
   await once(client.resume(), 'close');
 });
 

@@ -10,15 +10,15 @@ type Application = NestExpressApplication<ApiServer>;
 
 /**
  * Creates the service as a Nest application that does not listen yet.
- * @param logOutput takes the lines of the log; standard output if it is undefined
+ * @param logOutput the destination of log lines. The default is standard output
  */
 export async function createApplication(configuration: Configuration, logOutput?: LogOutput): Promise<Application> {
   const app = await NestFactory.create<Application>(
     AppModule.forRoot(configuration, logOutput),
     new ServerAdapter(configuration),
     {
-      bufferLogs: true, // keeps the first lines for `useLogger`: Nest's own logger would not write them in JSON
-      abortOnError: false, // a failed start throws, and our caller prints one sentence; Nest would end the process
+      bufferLogs: true, // the first lines wait for `useLogger`, because Nest's own logger writes no JSON
+      abortOnError: false, // a failed start throws. Otherwise Nest would end the process without our sentence
       routeConflictPolicy: { duplicate: 'error' }, // the second of two equal routes would never be called
     },
   );

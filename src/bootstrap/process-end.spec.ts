@@ -18,10 +18,10 @@ it('ignores a second signal for a second, and then ends the process immediately 
   const logger = { log: () => undefined } as never;
   const end = new ProcessEnd();
   end.listen();
-  end.watch({ logger, stop: () => new Promise(() => undefined) }); // a stop that takes longer
+  end.watch({ logger, stop: () => new Promise(() => undefined) }); // never stops
   process.emit('SIGINT');
   jest.advanceTimersByTime(SECOND_MS);
-  process.emit('SIGTERM'); // at Ctrl-C the terminal sends a signal, and npm sends another
+  process.emit('SIGTERM'); // from npm, after the terminal's SIGINT
   expect(exit).not.toHaveBeenCalled();
   jest.advanceTimersByTime(1);
   process.emit('SIGINT');

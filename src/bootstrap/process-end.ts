@@ -3,42 +3,39 @@ import type { Service } from './start-service.js';
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 const UNCAUGHT_ERRORS = ['uncaughtException', 'unhandledRejection'] as const;
 
-/**
- * The time in which a second signal is taken for the same Ctrl-C: the terminal sends one signal, and npm sends another.
- */
+/** Signals within this time come from the same Ctrl-C: the terminal sends one signal, and npm sends another. */
 export const SAME_SIGNAL_MS = 1_000;
-/** The exit status after a signal that ends the process immediately, as a shell reports it after Ctrl-C. */
+/** The exit status after a second Ctrl-C, as shells report it. */
 export const INTERRUPTED = 130;
 
 type RunningService = Pick<Service, 'logger' | 'stop'>;
 
 /**
- * Ends the process. After a signal the service is stopped in order, and the status is 0. A signal that comes a second
- * after the first one ends the process immediately. After an uncaught error the state of the process is unknown. So
- * only the log is flushed, and the status is 1.
+ * Ends the process. After a signal, it stops the service in order, with status 0. A further signal, more than a second
+ * later, ends the process immediately. After an uncaught error, nobody knows the state of the process. So only the log
+ * is flushed, and the status is 1.
  *
- * Process 1 of a container ignores each signal that has no listener. So call `listen` before the service is loaded.
+ * Process 1 of a container ignores signals without a listener. So call `listen` before the service is loaded.
  */
 export class ProcessEnd {
   private service: RunningService | undefined;
   private isEnding = false;
-  /** The time of the first signal, by the monotonic clock. */
-  private signalledAtMs: number | undefined;
+  private firstSignalAtMonotonicMs: number | undefined;
 
   listen(): void {
     for (const signal of SIGNALS) process.on(signal, () => void this.onSignal(signal));
     for (const event of UNCAUGHT_ERRORS) process.on(event, (error: unknown) => void this.onError(event, error));
   }
 
-  /** Sets the service that a signal stops. Before this call there is nothing to stop. */
+  /** Sets the service that a signal stops. */
   watch(service: RunningService): void {
     this.service = service;
   }
 
   private async onSignal(signal: NodeJS.Signals): Promise<void> {
     const nowMs = performance.now();
-    this.signalledAtMs ??= nowMs;
-    if (nowMs > this.signalledAtMs + SAME_SIGNAL_MS) process.exit(INTERRUPTED);
+    this.firstSignalAtMonotonicMs ??= nowMs;
+    if (nowMs > this.firstSignalAtMonotonicMs + SAME_SIGNAL_MS) process.exit(INTERRUPTED);
     if (this.isEnding) return;
     this.isEnding = true;
     const isStopped = this.service === undefined || (await stopInOrder(this.service, signal));
@@ -60,7 +57,7 @@ async function logFatal({ logger }: RunningService, event: string, error: unknow
   await logger.flush();
 }
 
-/** Returns false if the stop failed. The log then has the error. */
+/** Returns false if the stop failed. */
 async function stopInOrder({ logger, stop }: RunningService, reason: string): Promise<boolean> {
   logger.log({ message: 'stopping', reason });
   try {

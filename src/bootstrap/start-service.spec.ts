@@ -14,7 +14,7 @@ import { createApplication } from './create-application.js';
 
 type Application = Awaited<ReturnType<typeof createApplication>>;
 
-/** Prepares each application before it is initialized. */
+/** Changes each application before it is initialized. */
 let prepare: (app: Application) => void = () => undefined;
 afterEach(() => {
   prepare = () => undefined;
@@ -29,11 +29,11 @@ jest.unstable_mockModule('./create-application.js', () => ({
 const { startService } = await import('./start-service.js');
 
 let otherProgram: Server;
-let taken: number;
+let takenPort: number;
 beforeAll(async () => {
   otherProgram = createServer().listen(0, '127.0.0.1');
   await once(otherProgram, 'listening');
-  taken = (otherProgram.address() as AddressInfo).port;
+  takenPort = (otherProgram.address() as AddressInfo).port;
 });
 afterAll(() => {
   otherProgram.close();
@@ -53,9 +53,9 @@ function start(environment: Record<string, string>) {
   return startService(configuration);
 }
 
-it.each(['PORT', 'MANAGEMENT_PORT'])('a start names %s if another program has the port', async (variable) => {
-  await expect(start({ [variable]: String(taken) })).rejects.toThrow(
-    `${variable}=${taken}: the port is taken by another program on 127.0.0.1. ` +
+it.each(['PORT', 'MANAGEMENT_PORT'])('a failed start names %s if another program has the port', async (variable) => {
+  await expect(start({ [variable]: String(takenPort) })).rejects.toThrow(
+    `${variable}=${takenPort}: the port is taken by another program on 127.0.0.1. ` +
       `Stop that program or set ${variable} to another port.`,
   );
 });
@@ -67,18 +67,19 @@ it('health and metrics listen at HOST if MANAGEMENT_HOST is not set', async () =
   await stop();
 });
 
-it('a start names a host that this machine does not have', async () => {
+it('a failed start names a host that this machine does not have', async () => {
   await expect(start({ HOST: '192.0.2.1' })).rejects.toThrow(
     'MANAGEMENT_PORT=0: the port cannot be opened (EADDRNOTAVAIL) on 192.0.2.1. ' +
       'Correct HOST, or MANAGEMENT_HOST, to an address of this machine.',
   );
 });
 
-it('a start names a port that the user may not open', async () => {
+it('a failed start names a port that the user may not open', async () => {
   prepare = (app) => {
     const { server } = app.get(ManagementServer);
     jest.spyOn(server, 'listen').mockImplementation(() => {
-      const error = Object.assign(new Error('listen EACCES'), { code: 'EACCES' }); // root may open every port
+      // Simulated, because root may open every port
+      const error = Object.assign(new Error('listen EACCES'), { code: 'EACCES' });
       process.nextTick(() => server.emit('error', error));
       return server;
     });
@@ -93,7 +94,7 @@ it('the ports open after everything is initialized, and the management port firs
   prepare = (app) => {
     const service: OnApplicationBootstrap = app.get(IssuersService);
     jest.spyOn(service, 'onApplicationBootstrap').mockImplementation(async () => {
-      for (let turns = 0; turns < 10; turns++) await turn(); // in this time a server would begin to listen
+      for (let turns = 0; turns < 10; turns++) await turn(); // long enough for a server to begin to listen
       events.push('initialized');
     });
     app.get(ManagementServer).server.once('listening', () => events.push('management port'));
@@ -109,7 +110,7 @@ it('health and metrics are answered until everything else has ended', async () =
   let look = (): Promise<unknown> => Promise.resolve();
   prepare = (app) => {
     jest.spyOn(app.get(Tracing), 'stop').mockImplementation(async () => {
-      looksAtEnd.push(await look()); // traces are the last part that ends
+      looksAtEnd.push(await look()); // the traces end last
     });
   };
   const { url, managementUrl, stop } = await start({});

@@ -25,7 +25,7 @@ export async function startFromEnvironment(processEnd: { watch: (service: Servic
 
 /**
  * Starts the service on both of its ports.
- * @param logOutput takes the lines of the log; standard output if it is undefined
+ * @param logOutput the destination of log lines. The default is standard output
  * @throws StartError with the variable to change, if a port is not available
  */
 export async function startService(configuration: Configuration, logOutput?: LogOutput) {
@@ -35,10 +35,11 @@ export async function startService(configuration: Configuration, logOutput?: Log
   if (warning !== undefined) logger.warn({ message: warning });
   await app.init();
   const management = app.get(ManagementServer);
-  /** Stops the service. If there was a signal, requests are answered for DRAIN_SECONDS before the port is closed. */
+  const context = app as unknown as NestApplicationContext; // in the type of `app`, `close` has no parameter
+  /** Stops the service. With a signal, requests are answered for DRAIN_SECONDS more before the port is closed. */
   const stop = async (signal?: string): Promise<void> => {
     try {
-      await (app as unknown as NestApplicationContext).close(signal); // the interface lacks the parameter
+      await context.close(signal);
       await app.get(Tracing).stop(); // after the last requests, because it sends their spans
     } finally {
       management.close(); // last, so that health and metrics answer while the service ends
@@ -65,13 +66,12 @@ export async function startService(configuration: Configuration, logOutput?: Log
 
 interface Address {
   readonly variable: 'PORT' | 'MANAGEMENT_PORT';
-  /** The address to listen on; empty for all addresses, of IPv4 and of IPv6. */
   readonly host: string;
   readonly port: number;
 }
 
 async function openPort(server: Server, { variable, host, port }: Address): Promise<string> {
-  // Without a host Node.js listens on :: for both families, or on 0.0.0.0 if the machine has no IPv6
+  // Without a host, Node.js listens on all addresses of IPv4 and IPv6
   server.listen({ port, host: host || undefined });
   try {
     await once(server, 'listening');
@@ -93,7 +93,7 @@ function describePortFault({ code, message }: NodeJS.ErrnoException, variable: A
   return { fault, remedy: 'Correct HOST, or MANAGEMENT_HOST, to an address of this machine.' };
 }
 
-/** Returns the host as it is written in an address that people can open. */
+/** Returns the host for a URL that people can open on this machine. */
 function hostInUrl(host: string): string {
   if (['', '0.0.0.0', '::'].includes(host)) return '127.0.0.1';
   return host.includes(':') ? `[${host}]` : host;

@@ -12,17 +12,18 @@ import {
 } from 'class-validator';
 import { isIssuerAddress, isKeyAddress } from './key-address.js';
 
-/** The end of the message about a value that still has quotes after a shell or a file of variables was read. */
+/** The end of the message about a value in quotes, which the shell or the reader of an env file should have removed. */
 export const QUOTED = 'is in two pairs of quotes, or in a file that keeps quotes: remove the quotes of the value';
-export const isQuoted = (text: string): boolean => /^(["']).*\1$/s.test(text);
+export const isQuoted = (text: string): boolean => /^(".*"|'.*')$/s.test(text);
 
 const HOST_FORM = /^[A-Za-z0-9.:_-]*$/;
+/** A scope of RFC 6749, ASCII without space, " and \. A comma is not allowed, either. */
+const SCOPE_FORM = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]*$/;
+/** Such as https://orders.example.com/gateway: ASCII without @, ? and #, and no slash at the end. */
+const PUBLIC_ADDRESS_FORM = /^https?:\/\/[\w.~!$&'()*+,;=:%[\]/-]+(?<!\/)$/i;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
-/**
- * All environment variables that the service reads. A default value also gives the type of its variable. `.env.example`
- * explains each variable.
- */
+/** All environment variables of the service. A default also sets the type. `.env.example` explains each variable. */
 export class Configuration {
   /** The address to listen on. If it is empty, the service listens on all addresses of IPv4 and IPv6. */
   @Matches(HOST_FORM, needed('a host name or an IP address to listen on'))
@@ -44,7 +45,7 @@ export class Configuration {
   @Rule(isPublicAddress, needed('an address in ASCII such as https://orders.example.com, without a slash at its end,'))
   PUBLIC_BASE_URL = '';
 
-  // These two have no rule, because database-url.ts checks them, also for the commands
+  // These two have no rule, because parseDatabaseAddress (database-url.ts) checks them, also for the commands
   DATABASE_URL = '';
   DATABASE_URL_FILE = '';
 
@@ -74,7 +75,7 @@ export class Configuration {
   )
   OAUTH_JWKS_URI: string[] = [];
 
-  @Matches(/^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]*$/, needed('one scope (RFC 6749) without a comma,'))
+  @Matches(SCOPE_FORM, needed('one scope (RFC 6749) without a comma,'))
   OAUTH_REQUIRED_SCOPE = '';
 
   @IsIn(['', 'at+jwt'], needed('at+jwt (RFC 9068), or no value to accept the type JWT as well,'))
@@ -99,7 +100,7 @@ export class Configuration {
   OTEL_EXPORTER_OTLP_ENDPOINT = '';
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT = '';
   OTEL_SDK_DISABLED = 'false';
-  // OpenTelemetry's packages read these. They are listed, because a test compares this class with .env.example
+  // Only OpenTelemetry's packages read these. They are here because a test compares this class with .env.example
   OTEL_EXPORTER_OTLP_HEADERS = '';
   OTEL_SERVICE_NAME = 'order-lookup-services';
   OTEL_RESOURCE_ATTRIBUTES = '';
@@ -109,14 +110,14 @@ export class Configuration {
   @Rule((level: string) => LOG_LEVELS.includes(level.toLowerCase()), needed(`one of ${LOG_LEVELS.join(', ')}`))
   LOG_LEVEL = 'info';
 
-  /** The address in front of BASE_PATH, without a slash at its end; empty if PUBLIC_BASE_URL is not set. */
+  /** PUBLIC_BASE_URL without BASE_PATH, which it may contain at its end; empty if PUBLIC_BASE_URL is not set. */
   get serverAddress(): string {
     const { PUBLIC_BASE_URL: url, BASE_PATH: path } = this;
     const endsWithPath = path !== '' && url !== '' && new URL(url).pathname.endsWith(path);
     return endsWithPath ? url.slice(0, -path.length) : url;
   }
 
-  /** The {base_url} of the interface document. If PUBLIC_BASE_URL is not set, it is only BASE_PATH. */
+  /** The address in front of the path of each operation. If PUBLIC_BASE_URL is not set, it is only BASE_PATH. */
   get baseAddress(): string {
     return this.serverAddress + this.BASE_PATH;
   }
@@ -124,7 +125,7 @@ export class Configuration {
 
 function isPublicAddress(url: string): boolean {
   if (url === '') return true;
-  return /^https?:\/\/[\w.~!$&'()*+,;=:%[\]/-]+(?<!\/)$/i.test(url) && URL.canParse(url);
+  return PUBLIC_ADDRESS_FORM.test(url) && URL.canParse(url);
 }
 
 function areIssuers(names: readonly string[], configuration: Configuration): boolean {
@@ -157,19 +158,19 @@ function needed(what: string): ValidationOptions {
   };
 }
 
-/** Replaces the parts of an address that may contain a password: the part before `@`, a query and a fragment. */
+/** Hides what may be a password: `https://user:secret@host/?key=1` becomes `https://***@host/?***`. */
 function hideSecrets(text: string): string {
   const withoutUser = text.replace(/^([a-z][a-z0-9+.-]*:\/\/)?.*@/is, '$1***@');
   return withoutUser.replace(/([?#]).*$/s, '$1***');
 }
 
-/** Validates a property with a function, which gets the value and the whole configuration. */
-function Rule(isValid: (value: never, all: never) => boolean, options: ValidationOptions): PropertyDecorator {
+/** Validates a property with `isValid`. */
+function Rule(isValid: (value: never, configuration: never) => boolean, options: ValidationOptions): PropertyDecorator {
   const validate = (value: never, context?: { object: object }) => isValid(value, context?.object as never);
   return ValidateBy({ name: 'rule', validator: { validate } }, options);
 }
 
-/** Allows whole numbers from `min` to `max`. read-configuration.ts keeps other values as strings, which fail. */
+/** Allows whole numbers. "1.5" fails: `convert` of read-configuration.ts leaves it a string. */
 function WholeNumber(min: number, max: number): PropertyDecorator {
   const options = needed(`a whole number from ${min} to ${max}`);
   return applyDecorators(Min(min, options), Max(max, options));

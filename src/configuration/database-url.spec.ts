@@ -96,7 +96,7 @@ describe('a password of DATABASE_URL_FILE', () => {
   const file = join(useTestFolder(), 'database-url');
   const write = (text: string) => writeFileSync(file, text);
 
-  /** Returns the password that pg gets for its next connection. */
+  /** Returns the function that pg calls for the password of each connection. */
   function reader(): () => unknown {
     write('postgres://reader:first@db.example/orders\n');
     const { password } = parseDatabaseAddress({ DATABASE_URL_FILE: file });
@@ -136,7 +136,7 @@ describe('files that a person has saved', () => {
   });
 
   it.each([
-    { encoding: 'utf16le', password: 'pa' }, // in ASCII, so these bytes are also valid UTF-8
+    { encoding: 'utf16le', password: 'pa' }, // ASCII in UTF-16 is also valid UTF-8, but contains zero bytes
     { encoding: 'latin1', password: 'pä' },
   ] as const)('are refused in the encoding $encoding if DATABASE_URL_FILE names them', ({ encoding, password }) => {
     const file = write('url', `postgres://reader:${password}@db.example/orders`, encoding);
@@ -145,7 +145,7 @@ describe('files that a person has saved', () => {
     );
   });
 
-  it('are refused if sslrootcert or sslcert names them and Node.js cannot read them: it would ignore them', () => {
+  it('are refused if sslrootcert or sslcert names them and Node.js would ignore them as unreadable', () => {
     const file = write('ca.pem', '-----BEGIN CERTIFICATE-----\n', 'utf16le');
     const parseWith = (query: string) => () => parse(`postgres://db.example/orders?sslmode=verify-full&${query}`);
     expect(parseWith(`sslrootcert=${file}`)).toThrow(
@@ -164,7 +164,7 @@ it.each([
   { url: 'postgres:///orders?host=::1', isWarned: false },
   { url: 'postgres://127.db.example/orders', isWarned: true },
   { url: 'postgres:///orders?host=/run/postgresql', isWarned: false },
-])('warns if others can read the traffic to the database: $url', ({ url, isWarned }) => {
+])('warns if the connection to another machine is not encrypted: $url', ({ url, isWarned }) => {
   const warning = expect.stringMatching(/^the connection to the database at \S*db\.example is not encrypted/);
   expect(findTransportWarning({ DATABASE_URL: url })).toEqual(isWarned ? warning : undefined);
 });

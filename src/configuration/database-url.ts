@@ -11,7 +11,7 @@ import { isLoopback } from './loopback.js';
 /** The variables that name the database. Exactly one of them is needed. */
 export type DatabaseAddress = Partial<Record<'DATABASE_URL' | 'DATABASE_URL_FILE', string>>;
 
-/** The parts of a connection string that we use, under the names of pg's options. */
+/** The parts of a connection string that we use. Their names are those of pg's options. */
 export interface ConnectionFields {
   readonly host?: string | undefined;
   readonly port?: number | undefined;
@@ -29,18 +29,20 @@ const FORM =
   'a connection string such as postgres://user:password@host:5432/database is needed, ' +
   'with %40 for @, %2F for /, %3F for ?, %23 for # and %25 for % in user and password';
 
-/** Several hosts, in front of the path or in the parameter `host`. `new URL` would throw for several ports. */
-const SEVERAL_HOSTS = /^\w+:\/\/([^/?]*@)?[^@/?]*,[^@/?]*([/?]|$)|[?&]host=[^&]*,/;
+/** Such as `postgres://user:password@one.example,two.example/orders`. */
+const SEVERAL_HOSTS_IN_ADDRESS = /^\w+:\/\/([^/?]*@)?[^@/?]*,[^@/?]*([/?]|$)/;
+/** Such as `postgres:///orders?host=one.example,two.example`. */
+const SEVERAL_HOSTS_IN_PARAMETER = /[?&]host=[^&]*,/;
 
 /**
- * Parameters whose value may contain an unescaped @, such as user=name@tenant. An @ in any other parameter means that
- * the password contained an unescaped ? or &.
+ * Parameters that may contain an @, such as `user=name@tenant`. An @ in any other parameter means that the password
+ * contains an unescaped ? or &.
  */
 const MAY_CONTAIN_AT = /^(application_name|options|password|user)=/;
 
 /**
- * Parses the connection string. If the string is in a file, pg reads the password again for each connection, because
- * somebody may have rotated the password.
+ * Parses the connection string. With DATABASE_URL_FILE, `password` is a function that reads the file again for each
+ * connection, because somebody may have rotated the password.
  * @throws Error that says what is wrong in the two variables, without any part of a password
  */
 export function parseDatabaseAddress(address: DatabaseAddress): ConnectionFields {
@@ -65,12 +67,12 @@ function parseFile(file: string): ConnectionFields {
 }
 
 /**
- * Returns a function that gives pg the password, and never throws: after an error, pg would leave the connection open
- * for a minute. If the file cannot be read, it gives the last password: PostgreSQL accepts it, or refuses the login.
+ * Returns the function that pg calls for the password. It never throws, because pg would then leave the connection open
+ * for a minute. If the file cannot be read, it returns the last password, which PostgreSQL accepts or refuses.
  */
-function createPasswordReader(file: string, first: string): () => string {
+function createPasswordReader(file: string, firstPassword: string): () => string {
   const logger = new Logger('Database');
-  let password = first;
+  let password = firstPassword;
   return () => {
     try {
       const { password: current } = parseFile(file);
@@ -87,11 +89,12 @@ function parseConnectionString(text: string, subject: string): ConnectionFields 
   if (isQuoted(text)) throw new Error(`${subject} ${QUOTED}`);
   if (!/^postgres(ql)?:\/\//.test(text)) throw new Error(`${subject} does not begin with postgres://: ${FORM}`);
   if (hasUnescaped(text)) throw new Error(`${subject} has an unescaped character in user or password: ${FORM}`);
-  if (SEVERAL_HOSTS.test(text)) {
+  if (SEVERAL_HOSTS_IN_ADDRESS.test(text) || SEVERAL_HOSTS_IN_PARAMETER.test(text)) {
     throw new Error(`${subject} names several hosts: name one that leads to the primary, such as HAProxy or PgBouncer`);
   }
   const describe = (error: NodeJS.ErrnoException) => `${subject} ${describeFault(error)}`;
-  const useLibpqCompat = !text.includes('uselibpqcompat='); // `parse` throws if the text has this parameter, too
+  // Without this option `parse` prints a warning. It throws if the text has the parameter, too
+  const useLibpqCompat = !text.includes('uselibpqcompat=');
   const parsed = readOrThrow(() => parse(replaceSystemRoot(text), { useLibpqCompat }), describe);
   const { host, port, user, database, ssl } = readOrThrow(() => toClientConfig(parsed), describe);
   const { password, options, application_name } = parsed;
@@ -100,7 +103,7 @@ function parseConnectionString(text: string, subject: string): ConnectionFields 
   return { host, port, user, password, database, ssl: tls, options, application_name };
 }
 
-/** Throws if a certificate cannot be read. Node.js would ignore an unreadable CA, and then refuse the right server. */
+/** @throws Error if a certificate cannot be read. Node.js would ignore an unreadable CA, and refuse the right server */
 function assertCertificates({ ca, cert, key }: TlsFields, subject: string): void {
   const needed = 'a PEM file in UTF-8 is needed, which begins with -----BEGIN';
   if (ca)
@@ -115,38 +118,35 @@ function assertCertificates({ ca, cert, key }: TlsFields, subject: string): void
 }
 
 /**
- * Returns whether an unescaped character ends the user or the password too early. The host of
- * `postgres://u:12?a=secret@db.example/x` would be `u`, and messages show the host.
+ * Returns whether the password or the user contains an unescaped #, / or ?. In `postgres://u:12?a=secret@db.example/x`
+ * the ? would begin the query. Messages would then show a part of the password as the port: host `u`, port 12.
  */
 function hasUnescaped(text: string): boolean {
-  const [, ...queries] = text.split('?');
-  const parameters = queries.join('?').split('&');
-  const hasAtInPath = /^\w+:\/\/[^/?]*\/[^?]*@/.test(text);
+  const [, query = ''] = /\?(.*)/s.exec(text) ?? [];
+  const parameters = query.split('&');
+  const hasAtInPath = /^\w+:\/\/[^/?]*\/[^?]*@/.test(text); // such as postgres://user:pass/word@host/orders
   const hasAtInParameter = parameters.some((parameter) => parameter.includes('@') && !MAY_CONTAIN_AT.test(parameter));
   return text.includes('#') || hasAtInPath || hasAtInParameter;
 }
 
-/** Replaces sslrootcert=system as libpq does: verify-full with the system's CAs. pg would look for a file `system`. */
+/** Replaces sslrootcert=system by its meaning in libpq, the CAs of the system. pg would look for a file `system`. */
 function replaceSystemRoot(text: string): string {
   return text.replace(/(?<=[?&])sslrootcert=system(?=&|$)/, 'sslmode=verify-full');
 }
 
 /**
- * Returns options with which `require` and `prefer` verify certificate and name, as `verify-full` does. `verify-ca`
- * verifies only the certificate, as in libpq.
- *
- * Without `useLibpqCompat`, pg-connection-string prints a warning for these modes. With it, `require` gets a
- * `checkServerIdentity` that accepts every name. So we leave this function out.
+ * Returns TLS options. The modes `require` and `prefer` verify certificate and host name, as `verify-full` does. For
+ * `require`, pg-connection-string adds a `checkServerIdentity` that accepts every name, so we leave this function out.
  */
 function toTlsOptions(ssl: boolean | TlsFields | undefined, parsed: ConnectionOptions): ConnectionFields['ssl'] {
   const { sslmode } = parsed;
   if (typeof parsed.ssl === 'string') return parsed.ssl !== 'false'; // such as JDBC's ssl=require
-  if (typeof ssl !== 'object' || sslmode === 'verify-ca') return ssl;
+  if (typeof ssl !== 'object' || sslmode === 'verify-ca') return ssl; // verify-ca accepts every name, as in libpq
   const { ca, cert, key } = ssl;
   return { ca, cert, key, rejectUnauthorized: sslmode !== 'no-verify' };
 }
 
-/** Describes an error of pg-connection-string, which also reads the files that a connection string names. */
+/** Describes an error of pg-connection-string, which also reads files such as that of sslrootcert. */
 function describeFault(error: NodeJS.ErrnoException): string {
   const { path, code, message } = error;
   if (path !== undefined) return `names the file ${path}, which cannot be read (${code})`;
@@ -163,10 +163,7 @@ function readOrThrow<T>(read: () => T, describe: (error: NodeJS.ErrnoException) 
   }
 }
 
-/**
- * Returns a warning if others can read the traffic to the database. With sslmode=disable there is no warning, because
- * somebody has decided so.
- */
+/** Returns a warning if a connection to another machine is not encrypted, unless sslmode=disable says so on purpose. */
 export function findTransportWarning(address: DatabaseAddress): string | undefined {
   const fields = parseDatabaseAddress(address);
   const { host, ssl } = new Client(fields); // Client also reads PGHOST and PGSSLMODE
@@ -177,7 +174,7 @@ export function findTransportWarning(address: DatabaseAddress): string | undefin
   );
 }
 
-/** Returns whether a host is this machine. A host that begins with / is the folder of PostgreSQL's Unix socket. */
+/** A host that begins with / is the folder of PostgreSQL's Unix socket. */
 function isOnThisMachine(host: string): boolean {
   return host === '' || host.startsWith('/') || isLoopback(host);
 }

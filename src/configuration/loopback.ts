@@ -1,11 +1,11 @@
-/** Returns whether a host is this machine. A URL has IPv6 in brackets, a variable such as PGHOST has no brackets. */
+/** Accepts IPv6 with brackets, as in a URL, and without brackets, as in PGHOST. */
 export function isLoopback(hostname: string): boolean {
   return ['localhost', '::1', '[::1]'].includes(hostname) || /^127(\.\d+){3}$/.test(hostname);
 }
 
 /**
- * Lets `fetch` reach the host without a proxy. With NODE_USE_ENV_PROXY `fetch` would ask the proxy, which cannot reach
- * this machine. `fetch` notices a change of `no_proxy`, and reads NO_PROXY only if `no_proxy` is not set.
+ * Adds the host to `no_proxy`. With NODE_USE_ENV_PROXY, `fetch` would ask the proxy, which cannot reach this machine.
+ * `fetch` reads NO_PROXY only if `no_proxy` is not set.
  */
 export function exemptFromProxy(hostname: string, environment: NodeJS.ProcessEnv = process.env): void {
   const exempted = environment['no_proxy'] ?? environment['NO_PROXY'] ?? '';

@@ -32,7 +32,7 @@ it('uses the default of a variable that is empty or not set, and converts number
   });
 });
 
-it('reads exactly the variables of .env.example, except the variable of the commands', () => {
+it('reads exactly the variables of .env.example, except ORDER_LOOKUP_PERSON of the commands', () => {
   const documented = readFileSync('.env.example', 'utf8').matchAll(/^# ([A-Z_]+)=/gm);
   const names = Array.from(documented, ([, name]) => name);
   expect(names.filter((name) => name !== 'ORDER_LOOKUP_PERSON')).toEqual(variableNames);
@@ -143,15 +143,15 @@ const UNESCAPED_PASSWORDS = [
   ...['p/ss', 'p?ss', 'p#ss', 'p@ss/w', 'p,ss@/w,rd', '12/ss', '12?ss', '12#ss', 'p@12/ss'],
   ...['12?x=ss', '12/w?x=ss', 'p@12?x=ss', '12?user=p&x=ss'],
 ];
-const HOSTS = /^DATABASE_URL names several hosts: name one that leads to the primary/;
+const SEVERAL_HOSTS = /^DATABASE_URL names several hosts: name one that leads to the primary/;
 it.each<[NodeJS.ProcessEnv, RegExp]>([
   [
     { DATABASE_URL: 'mysql://u:secret@db/x' },
     /^DATABASE_URL does not begin with postgres:\/\/: a connection string such as/,
   ],
   [{ DATABASE_URL: 'postgres://u:%E4@db/x' }, /^DATABASE_URL cannot be parsed: .* %25 for %/],
-  [{ DATABASE_URL: 'postgres://u:p@a,b/db' }, HOSTS],
-  [{ DATABASE_URL: 'postgres:///db?host=a,b' }, HOSTS],
+  [{ DATABASE_URL: 'postgres://u:p@a,b/db' }, SEVERAL_HOSTS],
+  [{ DATABASE_URL: 'postgres:///db?host=a,b' }, SEVERAL_HOSTS],
   [{ DATABASE_URL: 'postgres://db/x?sslmode=verify-ca' }, /requires specifying a CA with sslrootcert/],
   [
     { DATABASE_URL: 'postgres://db/x?sslmode=verify-full&sslrootcert=/none' },

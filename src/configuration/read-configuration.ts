@@ -4,7 +4,7 @@ import { Configuration, QUOTED, isQuoted } from './configuration.js';
 import { parseDatabaseAddress } from './database-url.js';
 import { StartError } from './start-error.js';
 
-/** The error for missing and wrong variables. It has one sentence for each fault. */
+/** Variables are missing or wrong. `faults` has one sentence for each fault. */
 export class ConfigurationError extends StartError {
   constructor(readonly faults: readonly string[]) {
     const lines = faults.map((fault) => `  - ${fault}`);
@@ -39,7 +39,7 @@ function readVariables(environment: NodeJS.ProcessEnv): Record<string, unknown> 
   return variables;
 }
 
-/** Converts a text to the type of the default. A text that does not fit stays a string: findBrokenRules reports it. */
+/** Converts a text to the type of the default. If the text does not fit, it stays a string, and a rule refuses it. */
 function convert(text: string, defaultValue: unknown): unknown {
   if (Array.isArray(defaultValue)) return text.split(',').map((entry) => entry.trim());
   if (typeof defaultValue === 'number' && /^\d{1,9}$/.test(text)) return Number(text);
@@ -58,8 +58,8 @@ function findDatabaseFaults(configuration: Configuration): readonly string[] {
 }
 
 /**
- * Finds variables whose value is in quotes. Two kinds are not checked: a variable of OpenTelemetry must not stop the
- * start, and database-url.ts reports quotes around DATABASE_URL.
+ * Finds variables whose value is in quotes. Variables of OpenTelemetry must not stop the start, and database-url.ts
+ * reports quotes around DATABASE_URL.
  */
 function findQuotedNames(environment: NodeJS.ProcessEnv): readonly string[] {
   const checked = variableNames.filter((name) => !/^(OTEL_|DATABASE_URL)/.test(name));
@@ -69,7 +69,7 @@ function findQuotedNames(environment: NodeJS.ProcessEnv): readonly string[] {
   });
 }
 
-/** Returns the messages of broken rules. A quoted variable is left out, because its quotes are reported. */
+/** Returns the messages of broken rules, except those of quoted variables, whose quotes are reported already. */
 function findBrokenRules(configuration: Configuration, quoted: readonly string[]): readonly string[] {
   const errors = validateSync(configuration, { stopAtFirstError: true });
   const unquoted = errors.filter(({ property }) => !quoted.includes(property));

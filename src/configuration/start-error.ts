@@ -1,4 +1,4 @@
-/** A reason why the program cannot start, as a sentence for its user. */
+/** The program cannot start. The message tells the user why, and what to do. */
 export class StartError extends Error {}
 
 /** Returns the message of an error that the user can correct, or the stack if the program itself is faulty. */

@@ -2,25 +2,23 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { version } from './version.js';
 
-/**
- * The number of clients with a label of their own. If you raise it, each further client has a series for each status.
- */
+/** The number of clients with a label of their own. If you raise it, Prometheus stores more series for each status. */
 const MAX_NAMED_CLIENTS = 1_000;
 const OTHER_CLIENTS = 'other';
-/** The statuses whose series begin at 0. In a series that begins at 1, Prometheus would not see the first 500. */
+/** The statuses whose series begin at 0. If a series began at 1, Prometheus would not see the first 500 as a change. */
 const ALERTED_STATUSES = [401, 403, 500];
 /** The name of the operation, in metrics and log, if no route was found. */
 export const NO_OPERATION = 'none';
 /** The upper bounds of the buckets, in seconds. Keep 0.25 s, because the alert on slow answers needs it. */
 const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
-/** The interval at which a timer samples the delay of the event loop. A shorter one keeps an idle process busy. */
+/** How often a timer measures the delay of the event loop. A shorter interval keeps an idle process busy. */
 const EVENT_LOOP_PRECISION_MS = 20;
 
 interface ObservedRequest {
-  /** The pattern of the route; undefined if no route was found. Never the path: each path would make a new series. */
+  /** The pattern of the route; undefined if no route was found. Do not pass the path: each path would make a series. */
   readonly operation: string | undefined;
   readonly status: number;
-  /** Undefined if the start of the request is not known. Such a request is counted, but not timed. */
+  /** Undefined if the start of the request is not known. Then only the count is observed. */
   readonly durationMs: number | undefined;
   readonly client?: string | undefined;
 }
@@ -43,12 +41,12 @@ interface RequestSeries {
 }
 
 /**
- * The metrics of the service. No label contains a key, a token, a subject or free text. If you rename a metric, rename
- * it in the dashboards and alerts of deploy/, too.
+ * The metrics of the service. Put no key, token, subject or free text into a label. If you rename a metric, also rename
+ * it in the dashboards and alerts of deploy/.
  */
 @Injectable()
 export class Metrics implements OnModuleInit {
-  /** The registry must be the first field, because the metrics below register themselves in it. */
+  /** Must be the first field, because the metrics below register themselves in it. */
   readonly registry = new Registry();
   readonly requests = this.counter({
     name: 'http_requests_total',
@@ -95,7 +93,7 @@ export class Metrics implements OnModuleInit {
     name: 'log_lines_dropped_total',
     help: 'Log lines that the reader of standard output did not take',
   });
-  /** The series by status and operation. Finding a series by its labels at each request would take longer. */
+  /** The series by status and operation. prom-client would take longer to find a series by its labels. */
   private readonly requestSeries = new Map<string, RequestSeries>();
   private readonly namedClients = new Set<string>();
 

@@ -9,10 +9,7 @@ export type CallerImpact =
   | { readonly callers: 'refused-later'; readonly secondsLeft: number }
   | { readonly callers: 'refused'; readonly secondsAgo?: number };
 
-/**
- * Returns the impact of a failure because of which callers are refused from some time on.
- * @param secondsLeft the seconds until that time; negative if the time has passed
- */
+/** @param secondsLeft the seconds until callers are refused; negative if they are refused already */
 export function toCallerImpact(secondsLeft: number): CallerImpact {
   if (secondsLeft <= 0) return { callers: 'refused', secondsAgo: -secondsLeft };
   return { callers: 'refused-later', secondsLeft };
@@ -21,14 +18,13 @@ export function toCallerImpact(secondsLeft: number): CallerImpact {
 interface LoggedFailure {
   readonly callers: CallerImpact['callers'];
   readonly reason: string;
-  /** The time by the monotonic clock. */
-  readonly atMs: number;
+  readonly atMonotonicMs: number;
 }
 
 /**
  * Logs a failure that repeats: when it begins, once a minute while it lasts, when its reason or impact changes, and
- * when it ends. Call `noteFailure` or `noteSuccess` after each attempt. The message of an error is its reason: if it
- * contains a text that always changes, such as a time, each attempt writes a line.
+ * when it ends. Call `noteFailure` or `noteSuccess` after each attempt. The message of the error is the reason: if it
+ * contains something that always changes, such as a time, each attempt writes a line.
  */
 export class RepeatedFailure {
   private failures = 0;
@@ -52,7 +48,7 @@ export class RepeatedFailure {
   noteFailure(error: unknown, impact: CallerImpact): void {
     this.failures += 1;
     this.lastReason = toMessage(error);
-    const failure = { callers: impact.callers, reason: this.lastReason, atMs: performance.now() };
+    const failure = { callers: impact.callers, reason: this.lastReason, atMonotonicMs: performance.now() };
     if (!this.isWorthALine(failure)) return;
     this.logged = failure;
     this.writeLine(failure.reason, impact);
@@ -67,11 +63,11 @@ export class RepeatedFailure {
     this.logged = undefined;
   }
 
-  private isWorthALine({ callers, reason, atMs }: LoggedFailure): boolean {
+  private isWorthALine({ callers, reason, atMonotonicMs }: LoggedFailure): boolean {
     const { logged } = this;
     if (!logged) return true;
     const isChanged = callers !== logged.callers || reason !== logged.reason;
-    return isChanged || atMs - logged.atMs >= SUMMARY_INTERVAL_MS;
+    return isChanged || atMonotonicMs - logged.atMonotonicMs >= SUMMARY_INTERVAL_MS;
   }
 
   private writeLine(reason: string, impact: CallerImpact): void {
@@ -91,7 +87,7 @@ function findRefusalDate(impact: CallerImpact): Date | undefined {
   return impact.secondsAgo === undefined ? undefined : computeDate(-impact.secondsAgo);
 }
 
-/** Returns the date in so many seconds. Returns undefined if it is too late for a Date: the log would show null. */
+/** Returns the date after a number of seconds; undefined if it is outside the range of a Date. */
 function computeDate(seconds: number): Date | undefined {
   const date = new Date(Date.now() + seconds * 1000);
   const isValid = !Number.isNaN(date.getTime());

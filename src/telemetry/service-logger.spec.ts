@@ -8,13 +8,13 @@ import { Metrics } from './metrics.js';
 
 jest.unstable_mockModule('node:timers/promises', () => ({
   ...timers,
-  setTimeout: (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms)), // of the fake clock
+  setTimeout: (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms)), // uses fake timers
 }));
 const { ServiceLogger } = await import('./service-logger.js');
 
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
-const configuration = Object.assign(new Configuration(), { LOG_LEVEL: 'Info' }); // small and capital letters are equal
+const configuration = Object.assign(new Configuration(), { LOG_LEVEL: 'Info' }); // capital letters are allowed
 const logger = new ServiceLogger(configuration, new Metrics());
 let written: string[];
 beforeEach(() => {
@@ -73,7 +73,7 @@ describe('the end of the process waits for the reader of the log', () => {
     jest.useRealTimers();
   });
 
-  /** Begins to flush. Returns when the flush has ended, in milliseconds; undefined if not yet. */
+  /** Begins to flush. The returned object gets `endedAtMs` when the flush has ended. */
   function flush(takeAll: (isFlushed: () => void) => void): { endedAtMs?: number } {
     const output = Object.assign(new EventEmitter(), { write: () => true, flush: takeAll, destroy: () => undefined });
     const startedAtMs = performance.now();

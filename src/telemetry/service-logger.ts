@@ -5,11 +5,11 @@ import { pino } from 'pino';
 import { Configuration } from '../configuration/configuration.js';
 import { Metrics } from './metrics.js';
 
-/** The largest number of bytes that wait while the reader of the log stalls. Further lines are dropped and counted. */
+/** If the reader of the log stalls, so many bytes wait for it. Further lines are dropped and counted. */
 const MAX_WAITING_BYTES = 1024 * 1024;
-/** The longest time for which the end of the process waits for a reader that stalls. */
+/** The longest time for which `flush` waits for a reader that stalls. */
 const FLUSH_TIMEOUT_MS = 500;
-/** Nest's contexts that write a line for each module and route at the start. The level of these lines is debug. */
+/** At the start Nest logs a line for each module and route in these contexts. The level of such lines is debug. */
 const NEST_START_CONTEXTS = new Set([
   'InstanceLoader',
   'NestApplication',
@@ -26,7 +26,7 @@ const PINO_LEVELS = {
   fatal: 'fatal',
 } as const satisfies Record<LogLevel, pino.Level>;
 
-/** Takes the lines of the log. */
+/** The destination of log lines: standard output, or an object of a test. */
 export interface LogOutput {
   write(line: string): boolean;
   flush(isFlushed: () => void): void;
@@ -34,13 +34,13 @@ export interface LogOutput {
   on(event: 'drop', listener: () => void): unknown;
   on(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown;
 }
-/** The token under which Nest finds a LogOutput. */
+/** Nest's injection token for a LogOutput. */
 export const LOG_OUTPUT = Symbol('LOG_OUTPUT');
 
 /** A line of the log. Fields that are undefined are left out. */
 export interface LogEntry {
   readonly message: string;
-  /** The value that was thrown. The line has it as the text `err`, with its stack and its causes. */
+  /** The value that was thrown. The line contains it as the text `err`, with its stack and its causes. */
   readonly error?: unknown;
   readonly [field: string]: unknown;
 }
@@ -54,8 +54,7 @@ interface NestParameters {
 
 /**
  * The log of the process: JSON lines on standard output. The first parameter of each method is a text, an error, or a
- * LogEntry. The others are those of Nest's LoggerService: details, for `error` and `fatal` a stack, and last the
- * context.
+ * LogEntry. Further parameters are those of Nest's LoggerService.
  *
  * The log never blocks the process: if nobody reads standard output, lines are dropped and counted.
  */
@@ -75,14 +74,14 @@ export class ServiceLogger implements LoggerService {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     };
-    // pino gets a stream of ours. If it knew the output, it would flush the output synchronously after each fatal line
+    // pino does not know `output`, because pino would flush it synchronously after each fatal line
     this.pino = pino(options, { write: (line) => this.writeLine(line) });
     this.output.on('drop', () => this.metrics.logLinesDropped.inc());
     this.output.on('error', (error) => {
       if (error.code === 'EPIPE') this.isReaderGone = true;
     });
-    // Runs before pino's own listener, which writes the rest synchronously: with a stalled reader it would never
-    // return. After `destroy` nothing is left to write
+    // Must run before pino's own listener, which writes the rest synchronously. If the reader stalls, that would block
+    // the end of the process for ever. After `destroy` nothing is left to write
     process.prependOnceListener('exit', () => this.output.destroy());
   }
 
@@ -130,11 +129,11 @@ export class ServiceLogger implements LoggerService {
   private write(level: LogLevel, message: unknown, { context, stack, details }: NestParameters): void {
     if (!this.isLevelEnabled(level)) return;
     const { message: text, error = findError(details), ...fields } = toLogEntry(message);
-    const others = details.filter((detail) => detail !== undefined && detail !== error).map(toJsonValue);
+    const otherDetails = details.filter((detail) => detail !== undefined && detail !== error).map(toJsonValue);
     const line = {
       err: error === undefined ? stack : inspect(error),
       context,
-      details: others.length > 0 ? others : undefined,
+      details: otherDetails.length > 0 ? otherDetails : undefined,
       ...fields,
     };
     this.pino[PINO_LEVELS[level]](line, text);
@@ -150,19 +149,19 @@ function openStandardOutput(): LogOutput {
   return pino.destination({
     fd: 1,
     sync: false,
-    minLength: 1, // with 0, flush() of the output would not wait
+    minLength: 1, // with 0, `flush` would not wait
     maxLength: MAX_WAITING_BYTES,
   });
 }
 
-/** Splits off the context: the last parameter, if it is a text. */
+/** Nest's context is the last parameter, if that is a text. */
 function splitContext(parameters: readonly unknown[]): NestParameters {
   const last = parameters.at(-1);
   if (typeof last !== 'string') return { details: parameters };
   return { context: last, details: parameters.slice(0, -1) };
 }
 
-/** Splits off the context, and the stack before it. As in Nest, a single text that looks like a stack is the stack. */
+/** Nest's stack is the text before the context, or the only parameter if it looks like a stack. */
 function splitStack(parameters: readonly unknown[]): NestParameters {
   const [first] = parameters;
   if (parameters.length === 1 && isStack(first)) return { stack: first, details: [] };
@@ -173,10 +172,10 @@ function splitStack(parameters: readonly unknown[]): NestParameters {
 }
 
 function isStack(parameter: unknown): parameter is string {
-  return typeof parameter === 'string' && /\n[ \t]+at .+:\d+:\d+/.test(parameter);
+  return typeof parameter === 'string' && /\n[ \t]+at .+:\d+:\d+/.test(parameter); // such as "Error\n  at run.js:1:2"
 }
 
-/** Returns errors as texts, because JSON.stringify would write an error as {}. */
+/** Returns an error as a text, because JSON.stringify would write it as {}. Returns other values unchanged. */
 function toJsonValue(detail: unknown): unknown {
   return detail instanceof Error ? inspect(detail) : detail;
 }

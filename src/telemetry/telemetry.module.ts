@@ -14,7 +14,7 @@ import { Tracing, createTracing } from './tracing.js';
   exports: [Metrics, ServiceLogger, Tracing],
 })
 export class TelemetryModule {
-  /** @param logOutput takes the lines of the log; standard output if it is undefined */
+  /** @param logOutput the destination of log lines. The default is standard output */
   static forRoot(logOutput?: LogOutput): DynamicModule {
     return { module: TelemetryModule, providers: [{ provide: LOG_OUTPUT, useValue: logOutput }] };
   }

@@ -10,7 +10,7 @@ import type { LogEntry, ServiceLogger } from './service-logger.js';
 
 jest.unstable_mockModule('node:timers/promises', () => ({
   ...timers,
-  setTimeout: (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms)), // a test's own clock
+  setTimeout: (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms)), // uses fake timers
 }));
 const { Tracing, createTracing } = await import('./tracing.js');
 
@@ -111,7 +111,7 @@ it.each([
   await tracing.stop(); // the collector does not take the last spans
 });
 
-it('the end waits 2 s at most for a collector that does not take the last spans', async () => {
+it('stop waits 2 s at most for a collector that does not take the last spans', async () => {
   jest.useFakeTimers();
   const provider = { getTracer: () => undefined, shutdown: () => new Promise<void>(() => undefined) };
   const startedAtMs = performance.now();

@@ -18,16 +18,16 @@ import { RepeatedFailure } from './repeated-failure.js';
 import type { ServiceLogger } from './service-logger.js';
 
 const SERVICE_NAME = 'order-lookup-services';
-/** The longest time for which the end of the process waits for a collector that stalls. */
+/** The longest time for which `stop` waits for a collector that stalls. */
 const STOP_TIMEOUT_MS = 2_000;
-/** The methods that may appear in a span. Others are `_OTHER` (semantic conventions): callers cannot invent names. */
+/** Other methods become `_OTHER`, as OpenTelemetry's conventions say. So callers cannot invent names of spans. */
 const KNOWN_METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE']);
 
 interface SpanEnd {
   readonly operation: string | undefined;
   readonly status: number;
   readonly requestId: string;
-  /** True if the service failed, before or after the status was sent. */
+  /** True if the service failed, also if it failed after the status was sent. */
   readonly isFailed: boolean;
 }
 
@@ -42,7 +42,7 @@ export interface RequestSpan {
 @Injectable()
 export class Tracing {
   private readonly propagator = new W3CTraceContextPropagator();
-  /** The service's own tracer. The global tracer may be that of an auto-instrumentation which the platform injects. */
+  /** Not OpenTelemetry's global tracer, which may be that of an auto-instrumentation of the platform. */
   private readonly tracer: Tracer | undefined;
 
   constructor(private readonly provider?: NodeTracerProvider) {
@@ -77,8 +77,8 @@ function endSpan(span: Span, method: string, { operation, status, requestId, isF
   if (operation !== undefined) {
     span.updateName(`${method} ${operation}`);
     span.setAttribute('http.route', operation);
-    // The path of a route with parameters may contain what a caller sent by mistake, such as a key
-    if (!/[:*]/.test(operation)) span.setAttribute('url.path', operation);
+    const hasParameters = /[:*]/.test(operation); // then the path may contain a key that a caller sent by mistake
+    if (!hasParameters) span.setAttribute('url.path', operation);
   }
   if (isFailed) {
     span.setAttribute('error.type', status >= 500 ? String(status) : '_OTHER');
@@ -88,8 +88,8 @@ function endSpan(span: Span, method: string, { operation, status, requestId, isF
 }
 
 /**
- * Turns traces on if an endpoint is set. A wrong variable turns them off and never stops the start, because a platform
- * sets these variables for all its programs.
+ * Turns traces on if an endpoint is set. A wrong variable turns traces off, but never stops the start: a platform sets
+ * these variables for all its programs.
  */
 export async function createTracing(configuration: Configuration, logger: ServiceLogger): Promise<Tracing> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT } = configuration;
@@ -97,7 +97,7 @@ export async function createTracing(configuration: Configuration, logger: Servic
   const isDisabled = configuration.OTEL_SDK_DISABLED.toLowerCase() === 'true';
   if (collector === '' || isDisabled) return new Tracing();
   try {
-    logDiagnostics(logger); // first: the packages warn of wrong variables while the provider is made
+    logDiagnostics(logger); // first, because createTracerProvider may warn of wrong variables
     const tracing = new Tracing(await createTracerProvider());
     logger.log({ message: `traces are on${describeUntracedCalls(configuration.OTEL_TRACES_SAMPLER)}` });
     return tracing;
@@ -107,17 +107,15 @@ export async function createTracing(configuration: Configuration, logger: Servic
   }
 }
 
-/** Says which calls have no span although traces are on. Every sampler except these three obeys the traceparent. */
+/** All samplers except these three make no span if the flags of the caller's traceparent are 00. */
 function describeUntracedCalls(sampler: string): string {
   if (['always_on', 'always_off', 'traceidratio'].includes(sampler)) return '';
   return ', except for calls whose traceparent ends with 00: OTEL_TRACES_SAMPLER=always_on traces them, too';
 }
 
 /**
- * Creates the provider. These variables have an effect, because the packages read them: OTEL_EXPORTER_OTLP_*,
- * OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG, OTEL_BSP_*, OTEL_SPAN_*, OTEL_RESOURCE_ATTRIBUTES, OTEL_SERVICE_NAME.
- * These have none: OTEL_TRACES_EXPORTER, OTEL_EXPORTER_OTLP_PROTOCOL, OTEL_PROPAGATORS, OTEL_LOG_LEVEL
- * (docs/decisions.md).
+ * OpenTelemetry's packages read OTEL_EXPORTER_OTLP_*, OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG, OTEL_BSP_*,
+ * OTEL_SPAN_*, OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME. docs/decisions.md says why they read no others.
  */
 async function createTracerProvider(): Promise<NodeTracerProvider> {
   const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-proto');
@@ -134,15 +132,15 @@ async function createTracerProvider(): Promise<NodeTracerProvider> {
 }
 
 /**
- * Writes OpenTelemetry's warnings into our log. A process has one logger for them. If an agent has set its logger, ours
- * replaces that, and OpenTelemetry writes a warning into both logs.
+ * Writes OpenTelemetry's warnings into our log. If an agent of the platform has set another logger for them, ours
+ * replaces that logger, and OpenTelemetry writes a warning into both logs.
  */
 function logDiagnostics(logger: ServiceLogger): void {
   const toEntry = (text: string, details: unknown[]) => ({
     message: `OpenTelemetry: ${text}`,
     details: details.length > 0 ? details : undefined,
   });
-  const ignore = (): void => undefined; // these levels are for the developers of OpenTelemetry
+  const ignore = (): void => undefined;
   diag.setLogger({
     error: (text, ...details) => logger.error(toEntry(text, details)),
     warn: (text, ...details) => logger.warn(toEntry(text, details)),
@@ -150,7 +148,7 @@ function logDiagnostics(logger: ServiceLogger): void {
     debug: ignore,
     verbose: ignore,
   });
-  // The batch processor reports failed exports here. Nobody reports a success, so `failures` in the log only grows
+  // The batch processor reports only failed exports, so the field `failures` in the log never becomes 0 again
   const failure = new RepeatedFailure(logger, 'sending traces');
   setGlobalErrorHandler((error) => failure.noteFailure(error, { callers: 'unaffected' }));
 }
