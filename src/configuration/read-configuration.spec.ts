@@ -39,19 +39,48 @@ it('reads exactly the variables of .env.example, except ORDER_LOOKUP_PERSON of t
 });
 
 it('uses the promised defaults', () => {
-  expect(readConfiguration(complete)).toMatchObject({
+  expect(readConfiguration(complete)).toEqual({
+    DATABASE_URL: complete.DATABASE_URL,
+    OAUTH_ISSUER: [complete.OAUTH_ISSUER],
+    OAUTH_AUDIENCE: [complete.OAUTH_AUDIENCE],
     HOST: '',
     PORT: 3000,
+    MANAGEMENT_HOST: '',
     MANAGEMENT_PORT: 3001,
     BASE_PATH: '',
+    PUBLIC_BASE_URL: '',
+    DATABASE_URL_FILE: '',
+    OAUTH_CLIENTS: [],
+    OAUTH_JWKS_URI: [],
+    OAUTH_REQUIRED_SCOPE: '',
+    OAUTH_TOKEN_TYPE: '',
+    OAUTH_ALLOW_HTTP: false,
     API_KEY_MAX_AGE_SECONDS: 86_400,
     DRAIN_SECONDS: 4,
     KEEP_ALIVE_SECONDS: 75,
     RATE_LIMIT_PER_MINUTE: 0,
+    CORS_ORIGINS: [],
     TRUSTED_PROXY_HOPS: 0,
-    OAUTH_ALLOW_HTTP: false,
+    DOCUMENTATION: 'on',
+    OTEL_EXPORTER_OTLP_ENDPOINT: '',
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: '',
+    OTEL_SDK_DISABLED: 'false',
+    OTEL_EXPORTER_OTLP_HEADERS: '',
+    OTEL_SERVICE_NAME: 'order-lookup-services',
+    OTEL_RESOURCE_ATTRIBUTES: '',
+    OTEL_TRACES_SAMPLER: 'parentbased_always_on',
+    OTEL_TRACES_SAMPLER_ARG: '',
     LOG_LEVEL: 'info',
   });
+});
+
+it('.env.example shows the default of each variable, unless it shows an example', () => {
+  const lines = readFileSync('.env.example', 'utf8').matchAll(/(?<!For example:\n)^# ([A-Z_]+)=(.*)$/gm);
+  const shown = Array.from(lines, ([, name = '', value]) => [name, value] as const);
+  expect(shown.length).toBeGreaterThan(15);
+  const defaults = readConfiguration(complete);
+  const actual = shown.map(([name]) => [name, String(defaults[name as keyof typeof defaults])]);
+  expect(actual).toEqual(shown);
 });
 
 it('names all missing and wrong variables in one error', () => {
@@ -104,10 +133,25 @@ it.each([
   { name: 'DOCUMENTATION', value: 'no', needed: 'on or off' },
 ])('refuses $name=$value', ({ name, value, needed }) => {
   const [fault = '', ...more] = faults({ ...complete, [name]: value });
-  expect(fault.startsWith(`${name} is "${value}": `)).toBe(true);
+  expect(fault).toContain(`${name} is "${value}": `);
   expect(fault).toContain(needed);
   expect(fault).toMatch(/ is needed$/);
   expect(more).toEqual([]);
+});
+
+it.each([
+  { name: 'PORT', lowest: 0, highest: 65_535 },
+  { name: 'MANAGEMENT_PORT', lowest: 0, highest: 65_535 },
+  { name: 'API_KEY_MAX_AGE_SECONDS', lowest: 10, highest: 86_400 },
+  { name: 'DRAIN_SECONDS', lowest: 0, highest: 3_600 },
+  { name: 'KEEP_ALIVE_SECONDS', lowest: 1, highest: 86_400 },
+  { name: 'RATE_LIMIT_PER_MINUTE', lowest: 0, highest: 1_000_000 },
+  { name: 'TRUSTED_PROXY_HOPS', lowest: 0, highest: 100 },
+])('$name is a whole number from $lowest to $highest', ({ name, lowest, highest }) => {
+  const faultsOf = (value: number) => faults({ ...complete, [name]: String(value) });
+  const refusal = (value: number) => [`${name} is "${value}": a whole number from ${lowest} to ${highest} is needed`];
+  expect([faultsOf(lowest), faultsOf(highest)]).toEqual([[], []]);
+  expect([faultsOf(lowest - 1), faultsOf(highest + 1)]).toEqual([refusal(lowest - 1), refusal(highest + 1)]);
 });
 
 it.each([

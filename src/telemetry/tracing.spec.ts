@@ -68,6 +68,14 @@ it.each([
   },
 );
 
+it('names a span by its method, if the method is one of HTTP', async () => {
+  const methods = ['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE'];
+  const tracing = await create(collector.environment);
+  for (const method of methods) tracing.startRequest({ method, headers: {} })?.end?.(ANSWERED);
+  await tracing.stop();
+  expect(collector.spans.map(({ name }) => name)).toEqual(methods.map((method) => `${method} /a`));
+});
+
 it('gives all invented methods of callers the same span name', async () => {
   const tracing = await create(collector.environment);
   tracing.startRequest({ method: 'BREW', headers: {} })?.end?.(ANSWERED);

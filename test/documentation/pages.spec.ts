@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { PAGES, readBlocks, isWalked, findRemark } from '../support/pages.js';
+import { PAGES, findAll, findRemark, isWalked, listAnchors, readBlocks, withoutBlocks } from '../support/pages.js';
 import { listMetrics } from '../support/metrics.js';
 import { PROJECT, readText } from '../support/program.js';
 
@@ -14,36 +14,22 @@ beforeAll(async () => {
 });
 
 const exists = (path: string): boolean => existsSync(join(PROJECT, path));
-const withoutBlocks = (page: string): string => readText(page).replaceAll(/^( *)```[^]*?^\1```$/gm, '');
-const allOf = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, group = '']) => group);
-
-/** Returns the anchors that GitHub makes of the headings, and our own. */
-const anchorsOf = (page: string): string[] => [
-  ...allOf(withoutBlocks(page), /^#+ (.*)$/gm).map((heading) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-'),
-  ),
-  ...allOf(withoutBlocks(page), /<a id="(\w+)">/g),
-];
-
 describe.each(PAGES)('%s', (page) => {
   const text = readText(page);
 
   it('links to pages and headings that exist', () => {
-    const broken = allOf(withoutBlocks(page), /\]\(([^)]+)\)/g).filter((link) => {
+    const broken = findAll(withoutBlocks(page), /\]\(([^)]+)\)/g).filter((link) => {
       if (link.startsWith('https://')) return false;
       const [path = '', anchor] = link.split('#');
       const target = path === '' ? page : join(dirname(page), path);
-      return !exists(target) || (anchor !== undefined && !anchorsOf(target).includes(anchor));
+      return !exists(target) || (anchor !== undefined && !listAnchors(target).includes(anchor));
     });
     expect(broken).toEqual([]);
   });
 
   it('names files, code in files and metrics that exist', () => {
-    const files = allOf(text, /`((?:src|test|deploy|docs|scripts|migrations|\.ci)\/[\w./-]*)`/g);
-    const named = allOf(text, /`(order_lookup_\w+_(?:total|seconds|up|keys|info|ready))\b/g);
+    const files = findAll(text, /`((?:src|test|deploy|docs|scripts|migrations|\.ci)\/[\w./-]*)`/g);
+    const named = findAll(text, /`(order_lookup_\w+_(?:total|seconds|up|keys|info|ready))\b/g);
     expect(files.filter((path) => !exists(path))).toEqual([]);
     const inFiles = [...text.matchAll(/`(\w+)` (?:\(|(?:of|in)\s)`(src\/[\w./-]+\.\w+)`/g)];
     expect(inFiles.filter(([, name = '', path = '']) => !readText(path).includes(name))).toEqual([]);
@@ -83,14 +69,14 @@ describe('docs/at-night.md', () => {
       spec: { groups: { rules: { alert: string; annotations: { runbook_url: string } }[] }[] };
     };
     const rules = spec.groups.flatMap((group) => group.rules);
-    expect(allOf(page, /^\| <a id="(\w+)"><\/a>`\1` \|/gm).toSorted()).toEqual(
+    expect(findAll(page, /^\| <a id="(\w+)"><\/a>`\1` \|/gm).toSorted()).toEqual(
       rules.map(({ alert }) => alert).toSorted(),
     );
     for (const { alert, annotations } of rules) expect(annotations.runbook_url).toBe(`docs/at-night.md#${alert}`);
   });
 
   it('quotes only log lines that a file of src contains', () => {
-    const quoted = allOf(page, /`([A-Za-z_]+(?: \(\w+\))?: [a-z ]+)`/g);
+    const quoted = findAll(page, /`([A-Za-z_]+(?: \(\w+\))?: [a-z ]+)`/g);
     const sources = readdirSync(join(PROJECT, 'src'), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
       .map((name) => readText(join('src', name)))
@@ -103,7 +89,7 @@ describe('docs/at-night.md', () => {
 
 describe('docs/operators.md', () => {
   const page = readText('docs/operators.md');
-  const [line = '{}'] = allOf(page, /^(\{"level".*\})$/gm);
+  const [line = '{}'] = findAll(page, /^(\{"level".*\})$/gm);
   const ofRequest = [...Object.keys(JSON.parse(line) as object), 'credential', 'reason', 'err', 'trace_id', 'span_id'];
   const [, table = ''] = page.split('| Collector | Map |\n|---|---|\n');
   /** The rows of each collector. If the first cell of a row is empty, the row belongs to the collector above it. */

@@ -30,6 +30,23 @@ export const PAGES = [
     .map((name) => `docs/${name}`),
 ];
 
+/** Returns the first group of each match. */
+export const findAll = (text: string, pattern: RegExp): string[] =>
+  [...text.matchAll(pattern)].map(([, group = '']) => group);
+
+export const withoutBlocks = (page: string): string => readText(page).replaceAll(/^( *)```[^]*?^\1```$/gm, '');
+
+/** Returns the anchors that GitHub makes of the headings, and our own. */
+export const listAnchors = (page: string): string[] => [
+  ...findAll(withoutBlocks(page), /^#+ (.*)$/gm).map((heading) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  ),
+  ...findAll(withoutBlocks(page), /<a id="(\w+)">/g),
+];
+
 /** Returns the code blocks of a page, in their order. */
 export const readBlocks = (page: string): Block[] =>
   [...readText(page).matchAll(/^( *)```(\w+)\n([^]*?)^\1```$/gm)].map((match) => {
