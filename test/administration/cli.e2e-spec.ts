@@ -4,7 +4,7 @@ import { type Outcome, shell } from '../support/program.js';
 import { useProgramCopy } from '../support/project-copy.js';
 import { until } from '../support/until.js';
 
-const { copy, database: plain } = await useProgramCopy();
+const { copy, database: plainDatabase } = await useProgramCopy();
 const KEY_ID = '3f0c2a1e-8f57-4d0e-9a55-0c9f6a0c7d11';
 
 function run(line: string, environment: Record<string, string> = {}): Promise<Outcome> {
@@ -43,8 +43,8 @@ describe('a wrong command line is refused in one sentence, with status 1:', () =
     expect(await run(line)).toEqual({ status: 1, stdout: '', stderr });
   });
 
-  /** Settings of npm, which may come from a file. They are not options of the command. */
-  const environment = {
+  /** The variables of a script that npm runs. The settings of npm are not options of the command. */
+  const ofNpm = {
     npm_lifecycle_event: 'migrate',
     npm_config_yes: '',
     npm_config_json: 'true',
@@ -62,9 +62,9 @@ describe('a wrong command line is refused in one sentence, with status 1:', () =
         /^too many .* Usage: npm run migrate -- new .*\. Without "--", npm reads the options itself and .*\.\n$/,
     },
     { line: 'migrate plan --flag', sentence: /^unknown option '--flag'\. Usage: npm run migrate -- plan [^.]*\n$/ },
-  ])('$line, run by an npm that has settings', async ({ line, sentence }) => {
+  ])('$line, run by an npm whose settings include yes and json', async ({ line, sentence }) => {
     const stderr = expect.stringMatching(sentence);
-    expect(await run(line, environment)).toEqual({ status: 1, stdout: '', stderr });
+    expect(await run(line, ofNpm)).toEqual({ status: 1, stdout: '', stderr });
   });
 });
 
@@ -104,7 +104,7 @@ describe('if the reader closes the output early', () => {
   }
 });
 
-describe('opens one session:', () => {
+describe('each command opens one session:', () => {
   let counted: TestDatabase;
   beforeAll(async () => {
     counted = await createDatabase();
@@ -129,65 +129,31 @@ describe('opens one session:', () => {
   ])('%s', async (line) => {
     const before = await countSessions();
     await run(line, { DATABASE_URL: counted.url });
-    await until(async () => (await openSessions()) === 0 && (await countSessions()) > before);
+    await until(async () => (await countOpenSessions()) === 0 && (await countSessions()) > before);
     expect((await countSessions()) - before).toBe(1);
   });
 
-  /** Returns the number of sessions that the database has ever had. Another database is asked. */
+  /** Returns the number of sessions that `counted` has ever had. The question needs no session of `counted`. */
   const countSessions = () => readNumber(`select sessions from pg_stat_database where datname = '${counted.name}'`);
-  const openSessions = () =>
+  const countOpenSessions = () =>
     readNumber(`select count(*) as sessions from pg_stat_activity where datname = '${counted.name}'`);
 
   async function readNumber(query: string): Promise<number> {
-    const [row] = await plain.query<{ sessions: string }>(query);
+    const [row] = await plainDatabase.query<{ sessions: string }>(query);
     return Number(row?.sessions);
   }
 });
 
-it('settings of the database and functions in public change no output or effect of any command except new', async () => {
+it('settings of the database and foreign functions in public change neither output nor effect of a command', async () => {
   copy.add(
     '0100_list',
     `insert into code_list (name) values ('harmless');`,
     `delete from code_list where name = 'harmless';`,
   );
-  const other = await createDatabase();
-  for (const database of [plain, other]) await fill(database);
-  for (const setting of [
-    `datestyle = 'German'`,
-    `timezone = 'Asia/Kathmandu'`,
-    'search_path = other, public',
-    `default_transaction_isolation = 'serializable'`,
-    'default_transaction_read_only = on',
-    `bytea_output = 'escape'`,
-    `intervalstyle = 'sql_standard'`,
-  ])
-    await other.query(`alter database ${other.name} set ${setting}`);
-  // PostgreSQL would prefer these functions to its own, which take any type
-  for (const foreign of [
-    'format(text, text, text, text, text, text, text) returns text',
-    'concat_ws(text, text, text, text) returns text',
-    'concat_ws(text, uuid, text, int) returns text',
-    'concat_ws(text, jsonb, jsonb) returns text',
-    'to_jsonb(timestamp) returns jsonb',
-    'unnest(text[]) returns setof text',
-    'unnest(int[]) returns setof int',
-    'unnest(jsonb[]) returns setof jsonb',
-    'has_table_privilege(regclass, text) returns boolean',
-  ])
-    await other.query(
-      `create function public.${foreign} language plpgsql as $$ begin raise exception 'foreign'; end $$`,
-    );
-  for (const [left, right] of [
-    ['oid', 'regclass'],
-    ['oid', 'regnamespace'],
-    ['varchar', 'varchar'],
-    ['information_schema.sql_identifier', 'information_schema.sql_identifier'],
-  ])
-    await other.query(
-      `create function public.equals(${left}, ${right}) returns boolean language plpgsql
-         as $$ begin raise exception 'foreign'; end $$;
-       create operator public.= (leftarg = ${left}, rightarg = ${right}, function = public.equals)`,
-    );
+  const unusual = await createDatabase();
+  for (const database of [plainDatabase, unusual]) await fill(database);
+  await addUnusualSettings(unusual);
+  await addForeignFunctions(unusual);
 
   for (const { line, status = 0 } of [
     { line: 'keys list' },
@@ -204,20 +170,20 @@ it('settings of the database and functions in public change no output or effect 
     { line: `keys revoke ${KEY_ID}` },
     { line: 'doctor', status: 2 }, // no issuer is configured
   ]) {
-    const said = { line, ...(await comparable(line, plain)) };
-    expect(said).toMatchObject({ status, stderr: '' });
-    expect({ line, ...(await comparable(line, other)) }).toEqual(said);
+    const expected = { line, ...(await runComparably(line, plainDatabase)) };
+    expect(expected).toMatchObject({ status, stderr: '' });
+    expect({ line, ...(await runComparably(line, unusual)) }).toEqual(expected);
   }
-  const ends = `select expires_at - created_at = interval '1 day' as "isRight"
+  const lifetime = `select expires_at - created_at = interval '1 day' as "isRight"
     from public.api_key where client = 'Issued'`;
-  expect(await other.query(ends)).toEqual([{ isRight: true }]);
-  expect(await other.query('select from other.api_key')).toEqual([]);
-  await other.drop();
+  expect(await unusual.query(lifetime)).toEqual([{ isRight: true }]);
+  expect(await unusual.query('select from other.api_key')).toEqual([]);
+  await unusual.drop();
 
   /** Returns the outcome without the times, ids and keys of this run, and without the database's name. */
-  async function comparable(line: string, { url, name }: TestDatabase): Promise<Outcome> {
+  async function runComparably(line: string, { url, name }: TestDatabase): Promise<Outcome> {
     const { status, stdout, stderr } = await run(line, { DATABASE_URL: url });
-    const text = stdout.replaceAll(name, '…').replaceAll(/\d{4}-\S+Z|\d{14}(?=_list)|ols_\S+|\b[-0-9a-f]{36}\b/g, '…');
+    const text = stdout.replaceAll(name, '…').replaceAll(/\d{4}-\S+Z|ols_\S+|\b[-0-9a-f]{36}\b/g, '…');
     return { status, stdout: text, stderr };
   }
 });
@@ -231,4 +197,44 @@ async function fill(database: TestDatabase): Promise<void> {
      insert into api_key (id, client, key_hash, created_at, expires_at)
        values ('${KEY_ID}', 'Acme', sha256('x'), '2020-01-01Z', '2999-01-01Z')`,
   );
+}
+
+async function addUnusualSettings({ name, query }: TestDatabase): Promise<void> {
+  for (const setting of [
+    `datestyle = 'German'`,
+    `timezone = 'Asia/Kathmandu'`,
+    'search_path = other, public',
+    `default_transaction_isolation = 'serializable'`,
+    'default_transaction_read_only = on',
+    `bytea_output = 'escape'`,
+    `intervalstyle = 'sql_standard'`,
+  ])
+    await query(`alter database ${name} set ${setting}`);
+}
+
+/** Adds functions and operators that fail. PostgreSQL prefers them to its own, because these take any type. */
+async function addForeignFunctions({ query }: TestDatabase): Promise<void> {
+  for (const foreign of [
+    'format(text, text, text, text, text, text, text) returns text',
+    'concat_ws(text, text, text, text) returns text',
+    'concat_ws(text, uuid, text, int) returns text',
+    'concat_ws(text, jsonb, jsonb) returns text',
+    'to_jsonb(timestamp) returns jsonb',
+    'unnest(text[]) returns setof text',
+    'unnest(int[]) returns setof int',
+    'unnest(jsonb[]) returns setof jsonb',
+    'has_table_privilege(regclass, text) returns boolean',
+  ])
+    await query(`create function public.${foreign} language plpgsql as $$ begin raise exception 'foreign'; end $$`);
+  for (const [left, right] of [
+    ['oid', 'regclass'],
+    ['oid', 'regnamespace'],
+    ['varchar', 'varchar'],
+    ['information_schema.sql_identifier', 'information_schema.sql_identifier'],
+  ])
+    await query(
+      `create function public.equals(${left}, ${right}) returns boolean language plpgsql
+         as $$ begin raise exception 'foreign'; end $$;
+       create operator public.= (leftarg = ${left}, rightarg = ${right}, function = public.equals)`,
+    );
 }

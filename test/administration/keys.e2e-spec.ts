@@ -27,6 +27,7 @@ interface StoredKey {
 
 const DAY_MS = 86_400_000;
 const MINUTES_OF_A_DAY = 1_440;
+const UNITS = 'm minutes, h hours, d days, w weeks, y years';
 
 const database = await createDatabase();
 const environment = { DATABASE_URL: database.urlOf('order_lookup_owner') };
@@ -36,20 +37,20 @@ function keys(...words: string[]): Promise<Outcome> {
   return runLocally({ program: 'keys', words, environment });
 }
 
-async function jsonOf<T = IssuedKey>(...words: string[]): Promise<T> {
+async function parseJson<T = IssuedKey>(...words: string[]): Promise<T> {
   const { stdout } = await keys(...words, '--json');
   return JSON.parse(stdout) as T;
 }
 
 function issue(client: string, ...words: string[]): Promise<IssuedKey> {
-  return jsonOf('issue', '--client', client, ...words);
+  return parseJson('issue', '--client', client, ...words);
 }
 
 function update(id: string, assignments: string): Promise<unknown> {
   return database.query(`update api_key set ${assignments} where id = $1`, [id]);
 }
 
-async function stored(id: string): Promise<StoredKey | undefined> {
+async function readStored(id: string): Promise<StoredKey | undefined> {
   const [row] = await database.query<StoredKey>(
     `select client, encode(key_hash, 'hex') as hash, expires_at as "expiresAt", revoked_at as "revokedAt"
      from api_key where id = $1`,
@@ -58,7 +59,7 @@ async function stored(id: string): Promise<StoredKey | undefined> {
   return row;
 }
 
-/** Asserts that a moment is this many days after some time between `begunAtMs` and now. */
+/** Asserts that a key ends this many days after a time between `begunAtMs` and now. */
 function expectEnd(moment: Date | string | null | undefined, days: number, begunAtMs: number): void {
   const fromMs = Number(new Date(moment ?? '')) - days * DAY_MS;
   expect(fromMs).toBeGreaterThanOrEqual(begunAtMs);
@@ -82,7 +83,7 @@ describe('keys issue', () => {
       expiresAt: null,
     });
     expect(hasValidChecksum(issued.key)).toBe(true);
-    expect(await stored(issued.id)).toEqual({
+    expect(await readStored(issued.id)).toEqual({
       client: 'Acme TMS',
       hash: hashApiKey(issued.key),
       expiresAt: null,
@@ -100,7 +101,7 @@ describe('keys issue', () => {
     const { stdout } = await keys('issue', '--client', 'c', '--expires-in', duration);
     const said = /^Its id is (?<id>\S+); it expires at (?<end>\S+Z)\.$/m.exec(stdout)?.groups;
     expectEnd(said?.['end'], days, begunAtMs);
-    const key = await stored(said?.['id'] ?? '');
+    const key = await readStored(said?.['id'] ?? '');
     expect(key?.expiresAt?.toISOString()).toBe(said?.['end']);
   });
 
@@ -111,36 +112,37 @@ describe('keys issue', () => {
 });
 
 it.each([
-  { line: ['issue'], reason: /^Say whose key it is: node dist\/keys\.js issue --client "Acme TMS"\n$/ },
-  { line: ['issue', '--cleint', 'c'], reason: /^unknown option '--cleint' \(Did you mean --client\?\)\. Usage: / },
+  { words: ['issue'], reason: /^Say whose key it is: node dist\/keys\.js issue --client "Acme TMS"\n$/ },
+  { words: ['issue', '--cleint', 'c'], reason: /^unknown option '--cleint' \(Did you mean --client\?\)\. Usage: / },
   {
-    line: ['issue', '--client', ' padded'],
+    words: ['issue', '--client', ' padded'],
     reason: /api_key_client_is_clean_text_of_128_characters"\. Shorten the text, or remove /,
   },
   {
-    line: ['issue', '--client', 'Ac\u200bme'],
+    words: ['issue', '--client', 'Ac\u200bme'],
     reason: /api_key_client_has_no_invisible_characters/,
   },
   {
-    line: ['issue', '--client', 'c', '--expires-in', '0d'],
-    reason:
-      /'--expires-in <TIME>' argument '0d' is invalid\. Write a number and a unit, such as 90d \(m minutes, h hours, d days, w weeks, y years\)\./,
+    words: ['issue', '--client', 'c', '--expires-in', '0d'],
+    reason: new RegExp(
+      String.raw`'--expires-in <TIME>' argument '0d' is invalid\. Write a number and a unit, such as 90d \(${UNITS}\)\.`,
+    ),
   },
-  { line: ['issue', '--client', 'c', '--expires-in', '90'], reason: /'90' is invalid/ },
-  { line: ['list', '--expiring', 'soon'], reason: /'--expiring <TIME>' argument 'soon' is invalid/ },
+  { words: ['issue', '--client', 'c', '--expires-in', '90'], reason: /'90' is invalid/ },
+  { words: ['list', '--expiring', 'soon'], reason: /'--expiring <TIME>' argument 'soon' is invalid/ },
   {
-    line: ['revoke', '00000000-0000-4000-8000-000000000000'],
+    words: ['revoke', '00000000-0000-4000-8000-000000000000'],
     reason: /^There is no key with this id\. To see the ids: node dist\/keys\.js list\n$/,
   },
-  { line: ['revoke', 'ols_x'], reason: /^(?!.*ols_x)There is no key/ },
-  { line: ['rotate', 'ols_x'], reason: /^(?!.*ols_x)There is no key/ },
-])('keys refuses $line, says why, and does not repeat a word that could be a key', async (refusal) => {
-  expect(await keys(...refusal.line)).toEqual(refusedFor(refusal.reason));
+  { words: ['revoke', 'ols_x'], reason: /^(?!.*ols_x)There is no key/ },
+  { words: ['rotate', 'ols_x'], reason: /^(?!.*ols_x)There is no key/ },
+])('keys $words is refused with the reason, and without a word that could be a key', async ({ words, reason }) => {
+  expect(await keys(...words)).toEqual(refusedFor(reason));
 });
 
-it('the help of keys names the units of a duration', async () => {
+it('keys issue --help names the units of a duration', async () => {
   const { stdout } = await keys('issue', '--help');
-  expect(stdout.replaceAll(/\s+/g, ' ')).toContain('(m minutes, h hours, d days, w weeks, y years)');
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(`(${UNITS})`);
 });
 
 describe('keys list', () => {
@@ -154,18 +156,18 @@ describe('keys list', () => {
     await update(expired.id, `created_at = now() - interval '2 d', expires_at = now() - interval '1 d'`);
     await update(ending.id, `revoked_at = now() + interval '20 d'`);
     await database.query(`insert into api_key_use values ($1, '2026-11-21T08:00Z')`, [inForce.id]);
-    // Rows that are older than the constraint may have such a name
+    // A row that is older than the constraint for names may have such a name
     await update(ended.id, `client = E'list-b\\u200b'`);
 
-    expect(await listed()).toEqual([
+    expect(await readListed()).toEqual([
       { client: 'list-a', state: 'in force', lastUsedAt: '2026-11-21T08:00:00.000Z' },
       { client: 'list-b\u200b', state: 'revoked', lastUsedAt: null },
       { client: 'list-c', state: 'expired', lastUsedAt: null },
       { client: 'list-d', state: 'rotated', lastUsedAt: null },
       { client: 'list-e', state: 'in force', lastUsedAt: null },
     ]);
-    expect(clientsOf(await listed('--expiring', '10d'))).toEqual(['list-e']);
-    expect(clientsOf(await listed('--expiring', '30d'))).toEqual(['list-d', 'list-e']);
+    expect(clientsOf(await readListed('--expiring', '10d'))).toEqual(['list-e']);
+    expect(clientsOf(await readListed('--expiring', '30d'))).toEqual(['list-d', 'list-e']);
 
     const { stdout } = await keys('list');
     for (const { key } of [inForce, ended, expired, ending, temporary]) {
@@ -173,7 +175,7 @@ describe('keys list', () => {
       expect(stdout).not.toContain(hashApiKey(key));
     }
     expect(stdout).toMatch(/^id +state +created +until +used +client\n/);
-    const revokedAt = (await stored(ended.id))?.revokedAt?.toISOString();
+    const revokedAt = (await readStored(ended.id))?.revokedAt?.toISOString();
     for (const line of [
       `${inForce.id}  in force  \\S+Z  never {19}  2026-11-21T08:00:00.000Z  list-a`,
       `${ended.id}  revoked {3}\\S+Z  ${revokedAt}  never {19}  list-b\\\\u200b`,
@@ -197,8 +199,8 @@ describe('keys list', () => {
   }
 
   /** Returns the keys that the test of the whole list has issued. */
-  async function listed(...words: string[]): Promise<ListedKey[]> {
-    const all = await jsonOf<ListedKey[]>('list', ...words);
+  async function readListed(...words: string[]): Promise<ListedKey[]> {
+    const all = await parseJson<ListedKey[]>('list', ...words);
     return all
       .filter(({ client }) => client.startsWith('list-'))
       .map(({ client, state, lastUsedAt }) => ({ client, state, lastUsedAt }));
@@ -213,7 +215,7 @@ it('keys revoke ends a key now, also a rotated one, and keeps the time of the fi
   const { id } = await issue('c');
   await update(id, `revoked_at = '2999-01-01Z'`);
   const { stdout } = await keys('revoke', id.toUpperCase());
-  const revokedAt = (await stored(id))?.revokedAt;
+  const revokedAt = (await readStored(id))?.revokedAt;
   expect(Number(revokedAt)).toBeLessThanOrEqual(Date.now());
   expect(stdout).toBe(`The key ${id} of c is revoked since ${revokedAt?.toISOString()}.\n`);
   expect(await keys('revoke', id)).toMatchObject({ stdout });
@@ -232,19 +234,20 @@ describe('keys rotate', () => {
     const begunAtMs = Date.now();
     const first = await issue('Acme TMS', '--expires-in', '90d');
     await update(first.id, `created_at = created_at - interval '30 d'`);
-    const second = await jsonOf<RotatedKey>('rotate', first.id, '--overlap', '2d');
-    const end = (await stored(first.id))?.revokedAt;
+    const lifetimeDays = 30 + 90;
+    const second = await parseJson<RotatedKey>('rotate', first.id, '--overlap', '2d');
+    const end = (await readStored(first.id))?.revokedAt;
     expect(second.former).toEqual({ id: first.id, endsAt: end?.toISOString() });
     expectEnd(end, 2, begunAtMs);
-    expectEnd(second.expiresAt, 120, begunAtMs);
-    expect(await stored(second.id)).toMatchObject({
+    expectEnd(second.expiresAt, lifetimeDays, begunAtMs);
+    expect(await readStored(second.id)).toMatchObject({
       client: 'Acme TMS',
       hash: hashApiKey(second.key),
       revokedAt: null,
     });
     const again = await keys('rotate', first.id);
     expect(again).toEqual(refusedFor(/^The key is rotated\. Only a key in force can be/));
-    expect((await stored(first.id))?.revokedAt).toEqual(end);
+    expect((await readStored(first.id))?.revokedAt).toEqual(end);
   });
 
   it.each([
@@ -254,19 +257,19 @@ describe('keys rotate', () => {
     const client = `not to be rotated: ${state}`;
     const { id } = await issue(client);
     await update(id, change);
-    const before = await stored(id);
+    const before = await readStored(id);
     expect(await keys('rotate', id)).toEqual(
       refusedFor(new RegExp(`^The key is ${state}\\. Only a key in force can be`)),
     );
-    expect(await stored(id)).toEqual(before);
+    expect(await readStored(id)).toEqual(before);
     expect(await database.query('select from api_key where client = $1', [client])).toHaveLength(1);
   });
 
   it('issues a key without an end if the first has none, and ends the first after a week', async () => {
     const begunAtMs = Date.now();
     const first = await issue('without end');
-    const { id, former } = await jsonOf<RotatedKey>('rotate', first.id);
-    expect((await stored(id))?.expiresAt).toBeNull();
+    const { id, former } = await parseJson<RotatedKey>('rotate', first.id);
+    expect((await readStored(id))?.expiresAt).toBeNull();
     expectEnd(former.endsAt, 7, begunAtMs);
   });
 

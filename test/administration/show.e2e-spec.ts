@@ -16,51 +16,55 @@ function show(...words: string[]): Promise<Outcome> {
   });
 }
 
-async function shown(moment: string): Promise<string> {
+async function showAt(moment: string): Promise<string> {
   const { status, stdout, stderr } = await show('--at', moment);
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   return stdout;
 }
 
 /** The areas with their paths. Both lists have the order of the contract. */
-const CASES = [...AREAS, ORDER_SCHEDULING].map((area, index) => ({ area, path: ALL_PATHS[index] as string }));
+const AREAS_WITH_PATHS = [...AREAS, ORDER_SCHEDULING].map((area, index) => ({
+  area,
+  path: ALL_PATHS[index] as string,
+}));
 
 /** Returns what the service answers, in the form that the command prints. */
-async function answers(): Promise<string> {
+async function fetchAnswers(): Promise<string> {
   const parts: string[] = [];
-  for (const { area, path } of CASES) parts.push(`${area}\n${(await world.get(path)).text}\n`);
+  for (const { area, path } of AREAS_WITH_PATHS) parts.push(`${area}\n${(await world.get(path)).text}\n`);
   return parts.join('\n');
 }
 
-/** Commits a change and then a value. When the service answers with the value, it has read both. */
-async function commit(change: string, value: string): Promise<void> {
+/** Commits a change and then a value. When the service answers with the value, it has read the change, too. */
+async function commitAndAwait(change: string, value: string): Promise<void> {
   await world.database.query(change);
   await world.database.addValue(value, 'orderStatus');
   await until(async () => (await world.get(PATHS.orderUpdate)).text.includes(value));
 }
 
-const YEAR_MS = 365 * 86_400_000;
+const HOUR_MS = 3_600_000;
+const YEAR_MS = 365 * 24 * HOUR_MS;
 
 describe('codes show', () => {
   it('prints what the service answers now, byte for byte', async () => {
-    expect(await show()).toEqual({ status: 0, stdout: await answers(), stderr: '' });
+    expect(await show()).toEqual({ status: 0, stdout: await fetchAnswers(), stderr: '' });
   });
 
-  it.each(CASES)('with --area prints the unchanged answer of $area', async ({ area, path }) => {
+  it.each(AREAS_WITH_PATHS)('with --area prints the unchanged answer of $area', async ({ area, path }) => {
     const { stdout } = await show('--area', area);
     expect(stdout).toBe((await world.get(path)).text);
   });
 
   it('prints the answers of a future time, and just before this time the answers of now', async () => {
-    const farMs = Date.now() + 3_600_000;
-    await commit(
-      `insert into code_list_value (code_list, value, valid_from) values ('orderType', 'To come', ${sqlOf(farMs)});
-       update communication_code set valid_from = null, valid_until = ${sqlOf(farMs)}`,
-      'Mark of a moment',
+    const futureMs = Date.now() + HOUR_MS;
+    await commitAndAwait(
+      `insert into code_list_value (code_list, value, valid_from) values ('orderType', 'To come', ${toSql(futureMs)});
+       update communication_code set valid_from = null, valid_until = ${toSql(futureMs)}`,
+      'Committed after the change',
     );
-    const before = await answers();
+    const before = await fetchAnswers();
     const future: string[] = [];
-    for (const momentMs of [farMs - 1, farMs, farMs + YEAR_MS]) future.push(await shown(isoOf(momentMs)));
+    for (const momentMs of [futureMs - 1, futureMs, futureMs + YEAR_MS]) future.push(await showAt(toIso(momentMs)));
 
     // The test cannot wait for the future time. So it makes the same codes begin and end now
     await world.database.query(
@@ -68,15 +72,15 @@ describe('codes show', () => {
        update communication_code set valid_until = now()`,
     );
     await until(async () => (await world.get(PATHS.orderUpdate)).text.includes('To come'));
-    const after = await answers();
+    const after = await fetchAnswers();
     expect(future).toEqual([before, after, after]);
   });
 
-  function sqlOf(momentMs: number): string {
+  function toSql(momentMs: number): string {
     return `to_timestamp(${momentMs / 1_000})`;
   }
 
-  function isoOf(momentMs: number): string {
+  function toIso(momentMs: number): string {
     return new Date(momentMs).toISOString();
   }
 
@@ -91,11 +95,11 @@ describe('codes show', () => {
       sentence: 'Allowed choices are order-update, order-capture-v2, ',
     },
   ])('refuses $words in one sentence', async ({ words, sentence }) => {
-    expect(await refusalOf(...words)).toContain(sentence);
+    expect(await findRefusal(...words)).toContain(sentence);
   });
 
   it('reads a date as the beginning of that day in UTC', async () => {
-    expect(await shown('2999-01-01')).toBe(await shown('2999-01-01T00:00:00Z'));
+    expect(await showAt('2999-01-01')).toBe(await showAt('2999-01-01T00:00:00Z'));
   });
 
   it('says that callers get the former answers if the codes cannot be served', async () => {
@@ -103,7 +107,7 @@ describe('codes show', () => {
       `create table kept as select * from area_property; delete from area_property where area = 'order-update'`,
     );
     try {
-      expect(await refusalOf()).toMatch(
+      expect(await findRefusal()).toMatch(
         /^The committed codes cannot be served: the area order-update .*\. Until this is corrected, callers get the former/,
       );
     } finally {
@@ -114,7 +118,7 @@ describe('codes show', () => {
   });
 
   /** Returns the one line with which the command refuses. */
-  async function refusalOf(...words: string[]): Promise<string> {
+  async function findRefusal(...words: string[]): Promise<string> {
     const { status, stdout, stderr } = await show(...words);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toMatch(/^[^\n]+\n$/);

@@ -9,7 +9,7 @@ import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
 import { readReply } from '../support/exchange.js';
 import { until } from '../support/until.js';
-import { SAMPLES, World } from '../support/world.js';
+import { INSERT_SAMPLES, World } from '../support/world.js';
 
 const FIXTURES = join(import.meta.dirname, '..', 'fixtures');
 const fixture = (name: string): string => readFileSync(join(FIXTURES, `${name}.supported-values.json`), 'utf8');
@@ -25,7 +25,7 @@ async function prepare(environment: NodeJS.ProcessEnv): Promise<Record<string, s
   const key = generateApiKey();
   await queryAt(
     environment['E2E_DATABASE_URL'] ?? '',
-    `${SAMPLES} on conflict do nothing;
+    `${INSERT_SAMPLES} on conflict do nothing;
      insert into api_key (client, key_hash) values ('end-to-end tests', decode('${hashApiKey(key)}', 'hex'))`,
   );
   const credentials = `${environment['E2E_CLIENT_ID']}:${environment['E2E_CLIENT_SECRET']}`;

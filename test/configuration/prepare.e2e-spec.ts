@@ -1,4 +1,4 @@
-// Tests scripts/prepare.mjs in a small project. In a copy of this project it would replace this project's node_modules.
+// Tests scripts/prepare.mjs in a small project, because a copy of this project would share its node_modules.
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, createServer } from 'node:http';
@@ -24,11 +24,11 @@ const PACKAGES = {
 };
 const SOURCE = 'export const one = 1;\n';
 
-/** A registry that refuses pings, as Nexus does, and never answers for a package. */
+/** A registry of packages that refuses pings, as Nexus does, and never answers for a package. */
 const registry = createServer(({ url }, response) => {
   if (url?.startsWith('/-/ping')) response.writeHead(404).end();
 });
-const address = `http://127.0.0.1:${await listen(registry)}`;
+const registryUrl = `http://127.0.0.1:${await listen(registry)}`;
 const NOBODY_LISTENS = 'http://127.0.0.1:9';
 
 afterAll(() => {
@@ -120,8 +120,11 @@ it('if npm ci fails on a disk without space, a command says how much is free and
   remove('node_modules/.package-lock.json');
   const smallDisk = replaceInFs('statfsSync = () => ({ bavail: 20, bsize: 1e6 })');
   const refusedByNpm = { npm_config_global: 'true' };
-  const { status, stderr } = await prepare(undefined, { npm_config_registry: address, ...refusedByNpm, ...smallDisk })
-    .ended;
+  const { status, stderr } = await prepare(undefined, {
+    npm_config_registry: registryUrl,
+    ...refusedByNpm,
+    ...smallDisk,
+  }).ended;
   expect(status).toBe(1);
   expect(stderr).toMatch(/^npm ci failed: 20 MB are free on this disk, and the packages need \d+ MB\. .*\n$/m);
 });
@@ -151,18 +154,18 @@ it.each([
   expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(new RegExp(`^${sentence} .*\n$`)) });
 });
 
-it('if a package lacks a file, a command says in one sentence that the packages have to be installed again', async () => {
+it('if a package lacks a file, a command says in one sentence that npm ci is needed', async () => {
   write('program.mjs', "import 'everywhere';");
-  const stderr = expect.stringMatching(/^A package of node_modules is damaged: Cannot find .*everywhere.*: npm ci\n$/);
-  expect(await prepare().ended).toEqual({ status: 1, stdout: '', stderr });
+  const sentence = /^A package of node_modules is damaged: Cannot find .*everywhere.*: npm ci\n$/;
+  expect(await prepare().ended).toEqual({ status: 1, stdout: '', stderr: expect.stringMatching(sentence) });
 });
 
-it('if another package manager runs the scripts, npm installs', async () => {
+it('if another package manager runs the scripts, npm installs nevertheless', async () => {
   remove('node_modules/.package-lock.json');
   expect(await prepare(undefined, { npm_execpath: '/usr/bin/pnpm.cjs' }).ended).toEqual(REFUSED);
 });
 
-it('a command builds dist/ if it is of another src/, or says in one sentence that the compiler is missing', async () => {
+it('if dist/ was made from another src/ and the compiler is missing, a command says so in one sentence', async () => {
   remove('node_modules/typescript');
   write('src/one.ts', `${SOURCE}export const two = 2;\n`);
   const { status, stderr } = await prepare().ended;
@@ -183,7 +186,7 @@ it.each<{ setting: string; environment: Record<string, string> }>([
   const asked = new Set<string | undefined>();
   const note = ({ url }: IncomingMessage): unknown => asked.add(url);
   registry.on('request', note);
-  const settings = { npm_config_registry: address, npm_config_audit: 'false' };
+  const settings = { npm_config_registry: registryUrl, npm_config_audit: 'false' };
   const { child, ended } = prepare(undefined, { ...settings, ...environment });
   const wanted = ['/everywhere', '/typescript', '/of-this-platform'];
   await until(async () => wanted.every((name) => asked.has(name)));
@@ -192,7 +195,7 @@ it.each<{ setting: string; environment: Record<string, string> }>([
   await ended;
 });
 
-it("a user's bin-links, dry-run and install-strategy change nothing of the installation", async () => {
+it("a user's npm settings bin-links, dry-run and install-strategy change nothing of the installation", async () => {
   remove('node_modules');
   const dependencies = { everywhere: '1.0.0' };
   const bin = { oxlint: 'package.json' };
@@ -212,7 +215,7 @@ it("a user's bin-links, dry-run and install-strategy change nothing of the insta
     npm_config_install_strategy: 'linked',
     npm_config_audit: 'false',
   };
-  const { status, stderr } = await prepare(['--no-build'], { npm_config_registry: address, ...settings }).ended;
+  const { status, stderr } = await prepare(['--no-build'], { npm_config_registry: registryUrl, ...settings }).ended;
   expect({ status, stderr }).toEqual({ status: 0, stderr: expect.stringContaining('added 2 packages') });
   expect((await prepare(['--no-build']).ended).stderr).toBe('');
 });
@@ -221,7 +224,7 @@ it('in a workspace npm installs the packages of this project, and Ctrl-C also en
   writeFileSync(join(workspace, 'package.json'), JSON.stringify({ name: 'root', workspaces: ['packages/*'] }));
   remove('node_modules/.package-lock.json');
   // Without its audit, npm asks only for the package after the ping
-  const { child, ended } = prepare(undefined, { npm_config_registry: address, npm_config_audit: 'false' });
+  const { child, ended } = prepare(undefined, { npm_config_registry: registryUrl, npm_config_audit: 'false' });
   const [ping] = (await once(registry, 'request')) as [IncomingMessage];
   const [question] = (await once(registry, 'request')) as [IncomingMessage];
   expect([ping.url, question.url]).toEqual([expect.stringMatching(/^\/-\/ping/), '/everywhere']);

@@ -1,5 +1,5 @@
-// Shows that every variable of .env.example has an effect. Each has a row here, whose check fails if the service
-// ignores the variable, or the row names another test file with such a check.
+// Every variable of .env.example has an effect. Its row here has a check that fails if the service ignores the
+// variable, or TESTED_ELSEWHERE names a test file with such a check.
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Collector } from '../support/collector.js';
@@ -9,7 +9,7 @@ import { freePort } from '../support/ports.js';
 import type { RunningService } from '../support/running-service.js';
 import { processWorld } from '../support/test-world.js';
 
-const COVERED: Record<string, readonly string[]> = {
+const TESTED_ELSEWHERE: Record<string, readonly string[]> = {
   'test/following/following.e2e-spec.ts': ['DATABASE_URL'],
   'test/administration/migrate/up.e2e-spec.ts': ['ORDER_LOOKUP_PERSON'],
   'test/database/password.e2e-spec.ts': ['DATABASE_URL_FILE'],
@@ -30,14 +30,14 @@ const COVERED: Record<string, readonly string[]> = {
 const ISSUER = 'http://0.0.0.0:1';
 const AUDIENCE = 'https://other.example';
 const LOOKUP = `/base${PATHS.orderUpdate}`;
-/** The ids of traces that callers have begun. */
-const TRACES = Array.from({ length: 5 }, () => randomBytes(16).toString('hex'));
+/** The traces of callers, to which a service adds a span. */
+const TRACE_IDS = Array.from({ length: 5 }, () => randomBytes(16).toString('hex'));
 
 const collector = await Collector.start();
 const world = processWorld({ replicas: 0 });
 /** A service with the values of all rows. */
 let service: RunningService;
-const valueOf: Record<string, string> = {};
+const values: Record<string, string> = {};
 
 const tokenFor = (claims: Record<string, string>): Promise<string> =>
   world.issuer.token({ claims: { iss: ISSUER, aud: AUDIENCE, ...claims } });
@@ -50,13 +50,13 @@ async function statusOf(path: string, claims: Record<string, string> = {}): Prom
   return status;
 }
 
-/** Asserts the ratio 0: requests without a parent have no span, also those of the rows above. */
-async function onlyParentsAreTraced(): Promise<void> {
-  const spans = await collector.received(TRACES.length);
-  expect(spans.map(({ traceId }) => traceId)).toEqual(TRACES);
+/** Asserts that only requests with traceparent have a span: the other requests of this file have none. */
+async function expectOnlyChildrenAreTraced(): Promise<void> {
+  const spans = await collector.received(TRACE_IDS.length);
+  expect(spans.map(({ traceId }) => traceId)).toEqual(TRACE_IDS);
 }
-async function resourceHolds(name: string, value: string): Promise<void> {
-  await onlyParentsAreTraced();
+async function expectResource(name: string, value: string): Promise<void> {
+  await expectOnlyChildrenAreTraced();
   expect(collector.spans[0]?.resource).toHaveProperty([name], value);
 }
 
@@ -134,38 +134,38 @@ const ROWS: readonly Row[] = [
   {
     variable: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     value: () => collector.environment['OTEL_EXPORTER_OTLP_ENDPOINT'] ?? '',
-    check: onlyParentsAreTraced,
+    check: expectOnlyChildrenAreTraced,
   },
   {
     variable: 'OTEL_EXPORTER_OTLP_HEADERS',
     value: () => 'x-sample=of-the-row',
     check: async () => {
-      await onlyParentsAreTraced();
+      await expectOnlyChildrenAreTraced();
       expect(collector.headers[0]).toMatchObject({ 'x-sample': 'of-the-row' });
     },
   },
   {
     variable: 'OTEL_SERVICE_NAME',
     value: () => 'rows',
-    check: (name) => resourceHolds('service.name', name),
+    check: (name) => expectResource('service.name', name),
   },
   {
     variable: 'OTEL_RESOURCE_ATTRIBUTES',
     value: () => 'row=1',
-    check: () => resourceHolds('row', '1'),
+    check: () => expectResource('row', '1'),
   },
   {
     variable: 'OTEL_TRACES_SAMPLER',
     value: () => 'parentbased_traceidratio',
-    check: onlyParentsAreTraced,
+    check: expectOnlyChildrenAreTraced,
   },
-  { variable: 'OTEL_TRACES_SAMPLER_ARG', value: () => '0', check: onlyParentsAreTraced },
+  { variable: 'OTEL_TRACES_SAMPLER_ARG', value: () => '0', check: expectOnlyChildrenAreTraced },
 ];
 
 beforeAll(async () => {
-  for (const { variable, value } of ROWS) valueOf[variable] = await value();
-  service = await world.startReadyReplica({ ...collector.environment, ...valueOf });
-  for (const traceId of [undefined, ...TRACES]) {
+  for (const { variable, value } of ROWS) values[variable] = await value();
+  service = await world.startReadyReplica({ ...collector.environment, ...values });
+  for (const traceId of [undefined, ...TRACE_IDS]) {
     const traceparent = traceId && `00-${traceId}-00f067aa0ba902b7-01`;
     await world.get('/nothing', { headers: { traceparent }, service });
   }
@@ -175,11 +175,11 @@ afterAll(() => collector.close());
 it('each variable of .env.example has a row, or another test file names it', () => {
   const rows = readText('.env.example').matchAll(/^# ([A-Z_]+)=/gm);
   const names = Array.from(rows, ([, name]) => name);
-  const known = [...Object.values(COVERED).flat(), ...ROWS.map(({ variable }) => variable)];
+  const known = [...Object.values(TESTED_ELSEWHERE).flat(), ...ROWS.map(({ variable }) => variable)];
   expect(new Set(names)).toEqual(new Set(known));
-  for (const [file, covered] of Object.entries(COVERED)) {
+  for (const [file, covered] of Object.entries(TESTED_ELSEWHERE)) {
     for (const name of covered) expect(readText(file)).toMatch(new RegExp(`\\b${name}\\b`));
   }
 });
 
-it.each(ROWS)('the variable $variable has an effect', ({ variable, check }) => check(valueOf[variable] ?? ''));
+it.each(ROWS)('the variable $variable has an effect', ({ variable, check }) => check(values[variable] ?? ''));

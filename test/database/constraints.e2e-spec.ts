@@ -14,7 +14,7 @@ it('a new database contains no communication codes', async () => {
 type Row = Readonly<Record<string, unknown>>;
 
 /** Returns the constraint that the statement violates, or another error. The statement is rolled back. */
-async function violated(sql: string, parameters: unknown[] = []): Promise<string | undefined> {
+async function findViolated(sql: string, parameters: unknown[] = []): Promise<string | undefined> {
   await client.query('begin');
   try {
     await client.query(sql, parameters);
@@ -27,13 +27,13 @@ async function violated(sql: string, parameters: unknown[] = []): Promise<string
   }
 }
 
-function violatedBy(table: string, row: Row): Promise<string | undefined> {
+function findViolatedByRow(table: string, row: Row): Promise<string | undefined> {
   const places = Object.keys(row).map((_, index) => `$${index + 1}`);
   const sql = `insert into ${table} (${Object.keys(row).join()}) values (${places.join()})`;
-  return violated(sql, Object.values(row));
+  return findViolated(sql, Object.values(row));
 }
 
-const ROWS: Readonly<Record<string, Row>> = {
+const VALID_ROWS: Readonly<Record<string, Row>> = {
   code_list: { name: 'new' },
   code_list_value: { code_list: 'orderType', value: 'X' },
   area_property: { area: 'order-update', property: 'x', code_list: 'orderType' },
@@ -44,66 +44,69 @@ const SPACES = ' \t\n\v\f\r\u0085\u00a0\u1680\u2003\u2028\u2029\u202f\u205f\u300
 const INVISIBLE = 'x\u200bx|x\u00adx|x\u2060x|x\u202ex|x\ufeffx|x\u3164|\u2800|x\u00a0x|x\u{e0041}'.split('|');
 const CONTROLS = '\u0001\u001b\u001f\u007f\u0080\u009f\u2028\u2029\n\t'.split('');
 
+const LAST_CODE_POINT = 0x10ffff;
+const [FIRST_SURROGATE, LAST_SURROGATE] = [0xd800, 0xdfff];
+
 describe('the tables refuse content that the service could not serve:', () => {
   it.each([
-    { table: 'code_list_value', column: 'value', name: 'code_list_value', most: 256 },
+    { table: 'code_list_value', column: 'value', prefix: 'code_list_value', maxLength: 256 },
     {
       table: 'communication_code',
       column: 'code_type',
-      name: 'communication_code_type',
-      most: 256,
+      prefix: 'communication_code_type',
+      maxLength: 256,
     },
-    { table: 'communication_code', column: 'code', name: 'communication_code', most: 256 },
+    { table: 'communication_code', column: 'code', prefix: 'communication_code', maxLength: 256 },
     {
       table: 'communication_code',
       column: 'description',
-      name: 'communication_code_description',
-      most: 1024,
+      prefix: 'communication_code_description',
+      maxLength: 1024,
     },
-    { table: 'api_key', column: 'client', name: 'api_key_client', most: 128 },
-  ])('unclean text, but no clean text: $table.$column', async ({ table, column, name, most }) => {
-    const outcome = (text: string) => violatedBy(table, { ...ROWS[table], [column]: text });
+    { table: 'api_key', column: 'client', prefix: 'api_key_client', maxLength: 128 },
+  ])('unclean text, but no clean text: $table.$column', async ({ table, column, prefix, maxLength }) => {
+    const outcome = (text: string) => findViolatedByRow(table, { ...VALID_ROWS[table], [column]: text });
     // A text may violate both constraints. PostgreSQL names the first
-    const refusals = [`${name}_is_clean_text_of_${most}_characters`, `${name}_has_no_invisible_characters`];
+    const refusals = [`${prefix}_is_clean_text_of_${maxLength}_characters`, `${prefix}_has_no_invisible_characters`];
     const accepted: string[] = [];
     for (const text of [
       '',
-      'x'.repeat(most + 1),
+      'x'.repeat(maxLength + 1),
       ...SPACES.flatMap((space) => [space, `${space}x`, `x${space}`]),
       ...CONTROLS.map((control) => `x${control}x`),
     ])
       if (!refusals.includes((await outcome(text)) ?? '')) accepted.push(JSON.stringify(text));
     expect(accepted).toEqual([]);
-    for (const text of ['𝄞'.repeat(most), 'a b', '"\\é']) expect(await outcome(text)).toBeUndefined();
+    for (const text of ['𝄞'.repeat(maxLength), 'a b', '"\\é']) expect(await outcome(text)).toBeUndefined();
   });
 
   it.each([
-    { table: 'code_list_value', column: 'value', name: 'code_list_value' },
-    { table: 'communication_code', column: 'code_type', name: 'communication_code_type' },
-    { table: 'communication_code', column: 'code', name: 'communication_code' },
-    { table: 'api_key', column: 'client', name: 'api_key_client' },
-  ])('invisible characters: $table.$column', async ({ table, column, name }) => {
+    { table: 'code_list_value', column: 'value', prefix: 'code_list_value' },
+    { table: 'communication_code', column: 'code_type', prefix: 'communication_code_type' },
+    { table: 'communication_code', column: 'code', prefix: 'communication_code' },
+    { table: 'api_key', column: 'client', prefix: 'api_key_client' },
+  ])('invisible characters: $table.$column', async ({ table, column, prefix }) => {
     for (const text of INVISIBLE)
-      expect([text, await violatedBy(table, { ...ROWS[table], [column]: text })]).toEqual([
+      expect([text, await findViolatedByRow(table, { ...VALID_ROWS[table], [column]: text })]).toEqual([
         text,
-        `${name}_has_no_invisible_characters`,
+        `${prefix}_has_no_invisible_characters`,
       ]);
   });
 
   it('exactly the invisible characters that the commands show as escapes', async () => {
     const { rows } = await client.query<{ codePoint: number }>(
-      `select n as "codePoint" from generate_series(1, 1114111) as n
-        where n not between 55296 and 57343 and not is_visible(chr(n)) order by n`,
+      `select n as "codePoint" from generate_series(1, ${LAST_CODE_POINT}) as n
+        where n not between ${FIRST_SURROGATE} and ${LAST_SURROGATE} and not is_visible(chr(n)) order by n`,
     );
     const ofCommands: number[] = [];
-    for (let codePoint = 1; codePoint <= 0x10ffff; codePoint++) {
+    for (let codePoint = 1; codePoint <= LAST_CODE_POINT; codePoint++) {
       const character = String.fromCodePoint(codePoint);
       if (showInvisible(character) !== character) ofCommands.push(codePoint);
     }
     expect(rows.map(({ codePoint }) => codePoint)).toEqual(ofCommands);
   });
 
-  it('no older row, so that a key whose client has an invisible character can be revoked', async () => {
+  it('no change of a key that is older than a constraint on its client, so that the key can be revoked', async () => {
     await client.query('begin');
     await client.query(
       `alter table api_key drop constraint api_key_client_has_no_invisible_characters;
@@ -113,15 +116,17 @@ describe('the tables refuse content that the service could not serve:', () => {
        update api_key set revoked_at = now()`,
     );
     await client.query('rollback');
-    // A description may contain the invisible character that joins the parts of an emoji
-    const family = '\u{1f468}\u200d\u{1f469}';
-    const row = { ...ROWS['communication_code'], description: family };
-    expect(await violatedBy('communication_code', row)).toBeUndefined();
   });
 
-  const NO_NAMES = ['', '1st', 'a b', 'a'.repeat(65), 'ü'];
-  const NO_ENDS = ['infinity', '10000-01-01T00:00:00Z'];
-  const NO_BEGINNINGS = ['-infinity', '0001-12-31T23:59:59Z BC', '10000-01-01T00:00:00Z'];
+  it('no description because of the invisible character that joins the parts of an emoji', async () => {
+    const family = '\u{1f468}\u200d\u{1f469}';
+    const row = { ...VALID_ROWS['communication_code'], description: family };
+    expect(await findViolatedByRow('communication_code', row)).toBeUndefined();
+  });
+
+  const INVALID_NAMES = ['', '1st', 'a b', 'a'.repeat(65), 'ü'];
+  const INVALID_ENDS = ['infinity', '10000-01-01T00:00:00Z'];
+  const INVALID_BEGINNINGS = ['-infinity', '0001-12-31T23:59:59Z BC', '10000-01-01T00:00:00Z'];
   it.each<{ table: string; rule: string; column: string; values: unknown[] }>([
     {
       table: 'code_list_value',
@@ -141,38 +146,38 @@ describe('the tables refuse content that the service could not serve:', () => {
       table: 'code_list_value',
       rule: 'begins_in_the_years_1_to_9999',
       column: 'valid_from',
-      values: NO_BEGINNINGS,
+      values: INVALID_BEGINNINGS,
     },
     {
       table: 'code_list_value',
       rule: 'ends_in_the_years_1_to_9999',
       column: 'valid_until',
-      values: NO_ENDS,
+      values: INVALID_ENDS,
     },
     {
       table: 'communication_code',
       rule: 'begins_in_the_years_1_to_9999',
       column: 'valid_from',
-      values: NO_BEGINNINGS,
+      values: INVALID_BEGINNINGS,
     },
     {
       table: 'communication_code',
       rule: 'ends_in_the_years_1_to_9999',
       column: 'valid_until',
-      values: NO_ENDS,
+      values: INVALID_ENDS,
     },
     {
       table: 'code_list',
       rule: 'name_is_a_short_identifier',
       column: 'name',
-      values: [...NO_NAMES, ' a'],
+      values: [...INVALID_NAMES, ' a'],
     },
     { table: 'code_list', rule: 'is_unique', column: 'name', values: ['orderType'] },
     {
       table: 'area_property',
       rule: 'is_a_json_name',
       column: 'property',
-      values: [...NO_NAMES, 'Upper', '__proto__', 'a-b'],
+      values: [...INVALID_NAMES, 'Upper', '__proto__', 'a-b'],
     },
     {
       table: 'area_property',
@@ -198,7 +203,7 @@ describe('the tables refuse content that the service could not serve:', () => {
       table: 'api_key',
       rule: 'expiry_is_in_the_years_1_to_9999',
       column: 'expires_at',
-      values: NO_ENDS,
+      values: INVALID_ENDS,
     },
     {
       table: 'api_key',
@@ -206,18 +211,18 @@ describe('the tables refuse content that the service could not serve:', () => {
       column: 'expires_at',
       values: ['2001-01-01'],
     },
-  ])('$table: $column $rule, other than $values', async ({ table, rule, column, values }) => {
+  ])('$values in $table.$column, by the rule $rule', async ({ table, rule, column, values }) => {
     for (const value of values) {
-      const constraint = await violatedBy(table, { ...ROWS[table], [column]: value });
+      const constraint = await findViolatedByRow(table, { ...VALID_ROWS[table], [column]: value });
       expect(constraint).toBe(`${table}_${rule}`);
     }
   });
 
-  it.each(['code_list_value', 'communication_code'])('%s_ends_after_it_begins', async (table) => {
+  it.each(['code_list_value', 'communication_code'])('an end that is not after its beginning: %s', async (table) => {
     for (const from of ['2030-01-01', '2030-01-02'])
-      expect(await violatedBy(table, { ...ROWS[table], valid_from: from, valid_until: '2030-01-01' })).toBe(
-        `${table}_ends_after_it_begins`,
-      );
+      expect(
+        await findViolatedByRow(table, { ...VALID_ROWS[table], valid_from: from, valid_until: '2030-01-01' }),
+      ).toBe(`${table}_ends_after_it_begins`);
   });
 
   it.each([
@@ -233,7 +238,7 @@ describe('the tables refuse content that the service could not serve:', () => {
       constraint: 'api_key_hash_is_unique',
       sql: `insert into api_key (client, key_hash) values ('a', sha256('k')), ('b', sha256('k'))`,
     },
-  ])('$constraint: $sql', async ({ constraint, sql }) => expect(await violated(sql)).toBe(constraint));
+  ])('$constraint: $sql', async ({ constraint, sql }) => expect(await findViolated(sql)).toBe(constraint));
 });
 
 describe('positions', () => {
@@ -253,7 +258,7 @@ describe('positions', () => {
     await Promise.all(pairs.map((pair) => database.query(insert, [...pair])));
     const values = await valuesOf('partyType');
     expect(values[0]).toBe('Solicitor');
-    expect(values).toHaveLength(25);
+    expect(values).toHaveLength(1 + 2 * pairs.length);
     for (const [first, second] of pairs) expect(values.indexOf(second)).toBe(values.indexOf(first) + 1);
   });
 });

@@ -20,7 +20,7 @@ const [server] = await queryAt(
 );
 
 /** Returns the major version of pg_dump, or 0 if it is not installed. */
-function versionOfPgDump(): number {
+function readPgDumpVersion(): number {
   const { stdout } = spawnSync(pathOf('pg_dump'), ['--version'], { encoding: 'utf8' });
   const [, major = '0'] = /\) (\d+)/.exec(stdout ?? '') ?? [];
   return Number(major);
@@ -45,9 +45,9 @@ const [dump = '', restore = ''] =
 const folder = useTestFolder();
 
 const serverVersion = Number.parseInt(String(server?.['version']), 10);
-const isDumpable = versionOfPgDump() >= serverVersion;
+const isDumpable = readPgDumpVersion() >= serverVersion;
 if (!isDumpable) {
-  process.stderr.write(`SKIPPED: dump and restore need pg_dump ${serverVersion}; found: ${versionOfPgDump()}.\n`);
+  process.stderr.write(`SKIPPED: dump and restore need pg_dump ${serverVersion}; found: ${readPgDumpVersion()}.\n`);
 }
 
 interface Case {
@@ -132,15 +132,15 @@ interface Case {
 
       await database.query(sql);
       const file = join(folder, 'order_lookup.dump');
-      const fill = (command: string, url: string): string[] =>
+      const complete = (command: string, url: string): string[] =>
         command
           .replace(/"\$\w+"/, url)
           .replace('order_lookup.dump', file)
           .split(' ');
       const copy = await createEmpty();
-      runClient([...fill(dump, database.urlOf(OWNER)), ...option]);
+      runClient([...complete(dump, database.urlOf(OWNER)), ...option]);
       if (gone !== undefined) await database.query(gone);
-      expect(runRestore(fill(restore, copy.urlOf(OWNER))).filter((line) => !errors?.test(line))).toEqual([]);
+      expect(runRestore(complete(restore, copy.urlOf(OWNER))).filter((line) => !errors?.test(line))).toEqual([]);
 
       const restoredCopy = { DATABASE_URL: copy.urlOf(OWNER) };
       expect(await runLine('codes show', restoredCopy)).toEqual(shown);

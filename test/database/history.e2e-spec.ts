@@ -4,15 +4,15 @@ import type { Client, DatabaseError } from 'pg';
 import { createDatabase } from '../support/database.js';
 
 const database = await createDatabase();
-const other = await database.session();
-let since: string;
+const otherSession = await database.session();
+let lastIdBefore: string;
 
 /** Returns the changes that were recorded since the test began, by id. */
-function history(columns = 'table_name, operation, old_row, new_row') {
-  return database.query(`select ${columns} from change_history where id > $1`, [since]);
+function readHistory(columns = 'table_name, operation, old_row, new_row') {
+  return database.query(`select ${columns} from change_history where id > $1`, [lastIdBefore]);
 }
 
-async function stamps(): Promise<Record<string, string>> {
+async function readStamps(): Promise<Record<string, string>> {
   const rows = await database.query<{ topic: string; stamp: string }>('table revision');
   return Object.fromEntries(rows.map(({ topic, stamp }) => [topic, stamp]));
 }
@@ -20,7 +20,7 @@ async function stamps(): Promise<Record<string, string>> {
 beforeEach(async () => {
   await database.query('truncate communication_code, api_key');
   const [row] = await database.query('select coalesce(max(id), 0) as max from history');
-  since = String(row?.['max']);
+  lastIdBefore = String(row?.['max']);
 });
 afterAll(() => database.drop());
 
@@ -41,8 +41,8 @@ describe('change_history', () => {
     await database.query(`${INSERT}; truncate communication_code`);
     const table = { table_name: 'communication_code' };
     const [a, b] = [code('a', '1'), code('b', '2')];
-    const recorded = await history();
-    expect(recorded.slice(0, 7)).toEqual([
+    const recorded = await readHistory();
+    const inOrder = [
       { ...table, operation: 'INSERT', old_row: null, new_row: a },
       { ...table, operation: 'INSERT', old_row: null, new_row: b },
       { ...table, operation: 'UPDATE', old_row: a, new_row: code('ax', '9') },
@@ -50,25 +50,26 @@ describe('change_history', () => {
       { ...table, operation: 'DELETE', old_row: code('ax', '9'), new_row: null },
       { ...table, operation: 'INSERT', old_row: null, new_row: a },
       { ...table, operation: 'INSERT', old_row: null, new_row: b },
-    ]);
+    ];
+    expect(recorded.slice(0, inOrder.length)).toEqual(inOrder);
     const truncated = { ...table, operation: 'TRUNCATE', new_row: null };
     const rows = [a, b, code('bx', '9')].map((row) => ({ ...truncated, old_row: row }));
     // One statement records its rows in any order
-    expect(recorded.slice(7)).toEqual(expect.arrayContaining(rows));
-    expect(recorded).toHaveLength(7 + rows.length);
+    expect(recorded.slice(inOrder.length)).toEqual(expect.arrayContaining(rows));
+    expect(recorded).toHaveLength(inOrder.length + rows.length);
   });
 
   it('refuses a TRUNCATE in a transaction with an older snapshot, which would not record all rows', async () => {
     for (const level of ['repeatable read', 'serializable']) {
-      await other.query(`begin isolation level ${level}; select from code_list`);
+      await otherSession.query(`begin isolation level ${level}; select from code_list`);
       await database.query(`${INSERT} on conflict do nothing`);
-      await expect(other.query('truncate communication_code')).rejects.toThrow(
+      await expect(otherSession.query('truncate communication_code')).rejects.toThrow(
         'TRUNCATE of communication_code needs the isolation level READ COMMITTED',
       );
-      await other.query('rollback');
+      await otherSession.query('rollback');
     }
     await database.query('truncate communication_code');
-    expect(await history('operation')).toEqual(
+    expect(await readHistory('operation')).toEqual(
       ['INSERT', 'INSERT', 'TRUNCATE', 'TRUNCATE'].map((operation) => ({ operation })),
     );
   });
@@ -80,11 +81,11 @@ describe('change_history', () => {
     );
     await database.query(`delete from communication_code`);
     const who = { database_user: 'postgres', application: 'tests' };
-    expect(await history('database_user, application, migration, person')).toEqual([
+    expect(await readHistory('database_user, application, migration, person')).toEqual([
       ...Array(3).fill({ ...who, migration: '0042_add_codes', person: 'Ada' }),
       { ...who, migration: null, person: null },
     ]);
-    const [row] = await history(
+    const [row] = await readHistory(
       `count(distinct transaction_id) as transactions, count(distinct begun_at) as begins,
        extract(epoch from min(changed_at) filter (where operation = 'DELETE') - min(begun_at)) >= 0.1 as later`,
     );
@@ -102,7 +103,7 @@ describe('change_history', () => {
       valid_from: '2030-01-01T00:00:00+00:00',
       valid_until: '2031-01-01T00:00:00+00:00',
     };
-    expect(await history('new_row')).toEqual([{ new_row: code('a', '1', bounds) }]);
+    expect(await readHistory('new_row')).toEqual([{ new_row: code('a', '1', bounds) }]);
   });
 
   it('never contains the hash of a key, and shows that a hash was exchanged', async () => {
@@ -113,7 +114,7 @@ describe('change_history', () => {
     await database.query('truncate api_key');
     const rows = await database.query<{ operation: string; text: string }>(
       `select operation, to_jsonb(h)::text as text from history h where id > $1 order by id`,
-      [since],
+      [lastIdBefore],
     );
     const operations = rows.map(({ operation }) => operation);
     expect(operations).toEqual(['INSERT', 'UPDATE', 'DELETE', 'INSERT', 'TRUNCATE']);
@@ -129,23 +130,23 @@ describe('change_history', () => {
       `load 'auto_explain'; set auto_explain.log_min_duration = 0;
        set auto_explain.log_nested_statements = on; set client_min_messages = log`,
     );
-    const one = `update communication_code set description = description || '.' where code = '1'; `;
+    const changeOneRow = `update communication_code set description = description || '.' where code = '1'; `;
     await session.query(
       `insert into communication_code (code_type, code, description) select 'T', n::text, 'D'
          from generate_series(1, 2000) n;
-       ${one.repeat(10)} update communication_code set description = 'all'`,
+       ${changeOneRow.repeat(10)} update communication_code set description = 'all'`,
     );
     const joins = plans.filter((text) => text.includes('old_rows') && text.includes('new_rows'));
     expect(joins.length).toBeGreaterThan(10);
     expect(joins.filter((text) => /Nested Loop/.test(text))).toEqual([]);
-    expect((await history('count(*)::int as rows'))[0]).toEqual({ rows: 2_000 + 10 + 2_000 });
+    expect((await readHistory('count(*)::int as rows'))[0]).toEqual({ rows: 2_000 + 10 + 2_000 });
   });
 });
 
 /** The SQLSTATE of a transaction that a client has to repeat at the levels repeatable read and serializable. */
 const SERIALIZATION_FAILURE = '40001';
 
-describe('the stamp', () => {
+describe('the stamp of a topic', () => {
   const addKey = (client: string) => `insert into api_key (client, key_hash) values ('${client}', sha256('${client}'))`;
   const addCode = `insert into communication_code (code_type, code, description) values ('T', 'new', 'D')`;
 
@@ -184,24 +185,27 @@ describe('the stamp', () => {
         'vacuum (full, analyze) communication_code',
       ],
     },
-  ])('is changed only for $topic by each of these statements', async ({ topic, preparation, statements }) => {
-    for (const sql of preparation) await database.query(sql);
-    for (const sql of statements) {
-      const before = await stamps();
-      await database.query(sql);
-      const after = await stamps();
-      const changed = Object.keys(after).filter((name) => after[name] !== before[name]);
-      expect([sql, ...changed]).toEqual(topic === 'nothing' ? [sql] : [sql, topic]);
-    }
-  });
+  ])(
+    'is changed for no other topic by each of these statements: $topic',
+    async ({ topic, preparation, statements }) => {
+      for (const sql of preparation) await database.query(sql);
+      for (const sql of statements) {
+        const before = await readStamps();
+        await database.query(sql);
+        const after = await readStamps();
+        const changed = Object.keys(after).filter((name) => after[name] !== before[name]);
+        expect([sql, ...changed]).toEqual(topic === 'nothing' ? [sql] : [sql, topic]);
+      }
+    },
+  );
 
   it.each([
     `insert into pgmigrations (name, run_on) values ('0043', now())`,
     `delete from pgmigrations where name = '0043'`,
-  ])('of both topics changes with each migration, because DDL may have changed content: %s', async (sql) => {
-    const before = await stamps();
+  ])('is changed for both topics by each migration, because DDL may have changed content: %s', async (sql) => {
+    const before = await readStamps();
     await database.query(sql);
-    const after = await stamps();
+    const after = await readStamps();
     for (const topic of ['codes', 'keys']) expect(after[topic]).not.toBe(before[topic]);
   });
 
@@ -214,7 +218,7 @@ describe('the stamp', () => {
     );
     await session.query('commit');
     expect(rows).toEqual([{ versions: 1 }]);
-    expect(await history('operation')).toHaveLength(2 + 100);
+    expect(await readHistory('operation')).toHaveLength(2 + 100);
   });
 
   it.each(['read committed', 'repeatable read', 'serializable'])(
@@ -258,8 +262,8 @@ describe('the stamp', () => {
 });
 
 describe('the functions of the triggers', () => {
-  it('never call a function of another role that has the name of a function of PostgreSQL', async () => {
-    // The other function fits the argument types better. A session's search_path may even name its schema first
+  it('never call a function of somebody else that has the name of a function of PostgreSQL', async () => {
+    // These functions fit the argument types better, and the search_path below names their schema first
     await database.query(
       `create function public.to_jsonb(public.communication_code) returns jsonb language sql
          as $$ select '"foreign"'::jsonb $$;
@@ -272,7 +276,7 @@ describe('the functions of the triggers', () => {
        as $$ begin raise exception 'foreign'; end $$`,
     );
     try {
-      await other.query(
+      await otherSession.query(
         `set search_path = public, pg_catalog; ${INSERT};
            insert into code_list_value (code_list, value) values ('orderType', 'New'); truncate communication_code`,
       );
@@ -282,7 +286,7 @@ describe('the functions of the triggers', () => {
            public.hashtextextended(text, int), public.clock_timestamp(), public.gen_random_uuid()`,
       );
     }
-    expect(await history('operation')).toHaveLength(2 + 1 + 2); // two codes, a value, and the codes truncated
-    expect(JSON.stringify(await history())).not.toContain('foreign');
+    expect(await readHistory('operation')).toHaveLength(2 + 1 + 2); // two codes, a value, and the codes truncated
+    expect(JSON.stringify(await readHistory())).not.toContain('foreign');
   });
 });

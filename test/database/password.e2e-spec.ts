@@ -13,23 +13,23 @@ const file = join(useTestFolder(), 'database-url');
 const role = (): string => `reader_of_${world.database.name}`;
 
 const setPassword = (password: string) => world.database.query(`alter role ${role()} password '${password}'`);
-function writeFile(password: string): void {
+function writeUrlFile(password: string): void {
   writeFileSync(file, Object.assign(new URL(world.database.url), { username: role(), password }).href);
 }
-const endSessions = () =>
+const endSessionsOfRole = () =>
   world.database.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [role()]);
 
-// After the end of the world, which ends the sessions of the role
+// The world closes before this hook runs, and ends the sessions of the role
 afterAll(() => queryAt(process.env['TEST_POSTGRES_URL'] ?? '', `drop role ${role()}`));
 
 it('the next connection uses a rotated password of DATABASE_URL_FILE', async () => {
   await world.database.query(`create role ${role()} login in role order_lookup_service`);
   await setPassword('first');
-  writeFile('first');
+  writeUrlFile('first');
   const service = await world.startReadyReplica({ DATABASE_URL: '', DATABASE_URL_FILE: file });
   await setPassword('second');
-  writeFile('second');
-  await endSessions();
+  writeUrlFile('second');
+  await endSessionsOfRole();
   await world.database.addValue('Rotated');
   const served = until(async () => {
     const { text } = await world.get(PATHS.orderUpdate, { service });
@@ -43,13 +43,13 @@ it('if DATABASE_URL_FILE cannot be used, the service warns and tries the former 
   const service = await world.startReadyReplica({ DATABASE_URL: '', DATABASE_URL_FILE: file });
   await setPassword('third');
   writeFileSync(file, 'postgres://u:s3cr/et@db/x');
-  await endSessions();
+  await endSessionsOfRole();
   await service.waitForLog(({ msg }) => msg === 'the password of the database cannot be read again');
   await service.waitForLog(
     ({ msg, reason }) =>
       msg.startsWith('database (keys): failed') && String(reason).includes('password authentication failed'),
   );
   expect(service.output).not.toMatch(/s3cr|et@db/);
-  writeFile('third');
+  writeUrlFile('third');
   await service.waitForLog(({ msg }) => msg === 'database (keys): works again');
 });

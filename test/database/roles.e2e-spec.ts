@@ -13,7 +13,8 @@ let superuser: Client;
 let service: Client;
 let writer: Client;
 
-const url = (role: string): string => Object.assign(new URL(server.url), { username: role, pathname: '/orders' }).href;
+const urlOf = (role: string): string =>
+  Object.assign(new URL(server.url), { username: role, pathname: '/orders' }).href;
 async function connect(connectionString: string): Promise<Client> {
   const client = new Client(connectionString);
   clients.push(client);
@@ -21,14 +22,14 @@ async function connect(connectionString: string): Promise<Client> {
   return client;
 }
 
-// Without a superuser, as on managed PostgreSQL
+// The role `dba`, which is no superuser, makes the roles, as on managed PostgreSQL
 beforeAll(async () => {
   server = await startPostgres();
   const postgres = await connect(server.url);
   await postgres.query(`create role dba login createrole password '${PASSWORD}'`);
   await postgres.query('create database orders owner dba');
-  superuser = await connect(url('postgres'));
-  const dba = await connect(url('dba'));
+  superuser = await connect(urlOf('postgres'));
+  const dba = await connect(urlOf('dba'));
   const warned: string[] = [];
   dba.on('notice', ({ message = '' }) => warned.push(message));
   await dba.query(readText('deploy/database/1-roles.sql'));
@@ -39,31 +40,34 @@ beforeAll(async () => {
   // In PostgreSQL 14 public belongs to a superuser, so the file warns, and names the statement for the superuser
   const [, remedy = ''] = /As that role, run: (.*)$/m.exec(warned.join('\n')) ?? [];
   await superuser.query(`${remedy} grant usage on schema public to writer`);
-  const up = await runLine('migrate up', { DATABASE_URL: url('order_lookup_owner') });
+  const up = await runLine('migrate up', { DATABASE_URL: urlOf('order_lookup_owner') });
   expect(up).toMatchObject({ status: 0, stderr: '' });
   await superuser.query(
     `grant select, insert, update, delete, truncate on ${TABLES.join(', ')} to writer;
      grant select on change_history to writer`,
   );
-  service = await connect(url('order_lookup_service'));
-  writer = await connect(url('writer'));
+  service = await connect(urlOf('order_lookup_service'));
+  writer = await connect(urlOf('writer'));
 });
 afterAll(async () => {
   await Promise.all(clients.map((client) => client.end()));
   await server?.remove();
 });
 
-const DENIED = { code: '42501' };
+const INSUFFICIENT_PRIVILEGE = '42501';
+/** PostgreSQL's answer to a statement that changes a view which nobody can change. */
+const OBJECT_NOT_IN_PREREQUISITE_STATE = '55000';
+const DENIED = { code: INSUFFICIENT_PRIVILEGE };
 
 /** Returns the statements that PostgreSQL does not refuse for missing rights. */
-async function permitted(role: Client, statements: readonly string[]): Promise<string[]> {
+async function findPermitted(role: Client, statements: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   for (const sql of statements) {
     try {
       await role.query(sql);
       found.push(sql);
     } catch (error) {
-      if ((error as DatabaseError).code !== DENIED.code) found.push(sql);
+      if ((error as DatabaseError).code !== INSUFFICIENT_PRIVILEGE) found.push(sql);
     }
   }
   return found;
@@ -86,7 +90,7 @@ describe('the role of the service', () => {
         `delete from ${table}`,
         `truncate ${table}`,
       ];
-      expect(await permitted(service, statements)).toEqual([]);
+      expect(await findPermitted(service, statements)).toEqual([]);
     }
   });
 
@@ -98,8 +102,8 @@ describe('the role of the service', () => {
   });
 });
 
-describe('a role that may write the five tables', () => {
-  it('changes the stamp, and is recorded by its own name, under any search_path', async () => {
+describe('a role that may write the tables of codes and keys', () => {
+  it('changes the stamps, and is recorded with its own name, under any search_path', async () => {
     await superuser.query('grant temporary on database orders to writer');
     await writer.query(
       `create temporary table code_list_value (x int);
@@ -107,7 +111,7 @@ describe('a role that may write the five tables', () => {
        create temporary table history (x int)`,
     );
     await superuser.query(`insert into api_key (client, key_hash) values ('c', sha256('1'))`);
-    const stampsBefore = await stamps();
+    const before = await readStamps();
     await writer.query(
       `set search_path = pg_temp;
        insert into public.code_list_value (code_list, value) values ('orderType', 'Transfer')`,
@@ -118,7 +122,7 @@ describe('a role that may write the five tables', () => {
     );
     expect(rows).toEqual([{ database_user: 'writer', operation: 'INSERT', value: 'Transfer' }]);
     await writer.query('truncate api_key');
-    expect(await topicsChangedSince(stampsBefore)).toEqual(['codes', 'keys']);
+    expect(await findChangedTopics(before)).toEqual(['codes', 'keys']);
   });
 
   interface Stamp {
@@ -126,14 +130,14 @@ describe('a role that may write the five tables', () => {
     readonly stamp: string;
   }
 
-  async function stamps(): Promise<Stamp[]> {
+  async function readStamps(): Promise<Stamp[]> {
     const { rows } = await superuser.query<Stamp>('table public.revision order by topic');
     return rows;
   }
 
-  async function topicsChangedSince(before: readonly Stamp[]): Promise<string[]> {
+  async function findChangedTopics(before: readonly Stamp[]): Promise<string[]> {
     const former = new Set(before.map(({ stamp }) => stamp));
-    const changed = (await stamps()).filter(({ stamp }) => !former.has(stamp));
+    const changed = (await readStamps()).filter(({ stamp }) => !former.has(stamp));
     return changed.map(({ topic }) => topic);
   }
 
@@ -149,7 +153,7 @@ describe('a role that may write the five tables', () => {
     `select note_key_use('{}')`,
   ])('may not change the history: %s', async (sql) => {
     await expect(writer.query(sql)).rejects.toMatchObject({
-      code: expect.stringMatching(/^(42501|55000)$/), // 55000: nobody can write to the view
+      code: expect.stringMatching(`^(${INSUFFICIENT_PRIVILEGE}|${OBJECT_NOT_IN_PREREQUISITE_STATE})$`),
     });
   });
 
@@ -164,6 +168,6 @@ describe('a role that may write the five tables', () => {
     const statements = rows.map(
       ({ name }) => `create trigger t_${name} after insert on mine for each statement execute function ${name}()`,
     );
-    expect(await permitted(writer, statements)).toEqual([]);
+    expect(await findPermitted(writer, statements)).toEqual([]);
   });
 });

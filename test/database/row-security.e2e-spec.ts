@@ -26,10 +26,11 @@ const OWNER = database.urlOf('order_lookup_owner');
 
 const TABLES = ['api_key', 'area_property', 'code_list_value', 'communication_code', 'pgmigrations', 'revision'];
 
-it('the service names the table with row level security, and serves after the statement of the page', async () => {
+it('the service names the table with row level security, and serves after the statement of the doctor', async () => {
   await database.query(
     `grant usage, create on schema public to order_lookup_owner;
-     alter default privileges for role order_lookup_owner in schema public grant select on tables to order_lookup_service`,
+     alter default privileges for role order_lookup_owner in schema public
+       grant select on tables to order_lookup_service`,
   );
   await database.query(ROW_SECURITY_FOR_ALL);
   const up = await runLine('migrate up', { DATABASE_URL: OWNER });

@@ -10,7 +10,7 @@ import { freePort, listen } from '../support/ports.js';
 import { useTestFolder } from '../support/test-folder.js';
 
 const folder = useTestFolder();
-const inData = (name: string): string => join(folder, 'postgres', name);
+const pathInData = (name: string): string => join(folder, 'postgres', name);
 
 async function startAndStop(): Promise<void> {
   const database = await DemoDatabase.create(folder);
@@ -21,14 +21,14 @@ async function startAndStop(): Promise<void> {
 /** Leaves the lock file of a server that started an hour ago. */
 function leaveLockFile(content: string): void {
   const hourAgo = new Date(Date.now() - 3_600_000);
-  writeFileSync(inData('postmaster.pid'), content);
-  utimesSync(inData('postmaster.pid'), hourAgo, hourAgo);
+  writeFileSync(pathInData('postmaster.pid'), content);
+  utimesSync(pathInData('postmaster.pid'), hourAgo, hourAgo);
 }
 
 /** PostgreSQL's answer while it repairs its data: an ErrorResponse with the SQLSTATE 57P03. */
-const IS_STARTING = toMessage('E', 'SFATAL\0C57P03\0Mthe database system is starting up\0\0');
+const IS_STARTING = encodeMessage('E', 'SFATAL\0C57P03\0Mthe database system is starting up\0\0');
 
-function toMessage(type: string, text: string): Buffer {
+function encodeMessage(type: string, text: string): Buffer {
   const length = Buffer.alloc(4);
   length.writeInt32BE(length.byteLength + text.length);
   return Buffer.concat([Buffer.from(type), length, Buffer.from(text)]);
@@ -48,26 +48,26 @@ it('the database of the demo starts again if there is an empty lock file', async
 it('the database of the demo starts again if it was killed and another program has its process id', async () => {
   const database = await DemoDatabase.create(folder);
   await database.start();
-  const [postmaster = '', ...lines] = readFileSync(inData('postmaster.pid'), 'utf8').split('\n');
+  const [postmaster = '', ...lines] = readFileSync(pathInData('postmaster.pid'), 'utf8').split('\n');
   process.kill(Number(postmaster), 'SIGKILL');
   leaveLockFile([process.pid, ...lines].join('\n')); // the process id of this program, which runs
   await expect(startAndStop()).resolves.toBeUndefined();
 });
 
-it('the demo waits for a server that still repairs its data, however old its lock file is', async () => {
+it('the demo waits for a server that still repairs its data, also if its lock file is old', async () => {
   await startAndStop();
   const server = new PostgresServer(await findPrograms(), folder);
   const port = await freePort();
   await server.start(port);
-  let refusals = 2;
+  let refusalsLeft = 2;
   const repairing = createServer((client) => {
-    refusals -= 1;
-    if (refusals < 0) client.pipe(connect(port, '127.0.0.1')).pipe(client);
+    refusalsLeft -= 1;
+    if (refusalsLeft < 0) client.pipe(connect(port, '127.0.0.1')).pipe(client);
     else client.once('data', () => client.end(IS_STARTING));
   });
   repairing.unref(); // if the test fails, the runner ends nevertheless
   const repairingPort = String(await listen(repairing));
-  leaveLockFile(readFileSync(inData('postmaster.pid'), 'utf8').replace(`\n${port}\n`, `\n${repairingPort}\n`));
+  leaveLockFile(readFileSync(pathInData('postmaster.pid'), 'utf8').replace(`\n${port}\n`, `\n${repairingPort}\n`));
   const database = await DemoDatabase.create(folder);
   await database.start();
   expect(new URL(database.url).port).toBe(repairingPort);
@@ -77,10 +77,10 @@ it('the demo waits for a server that still repairs its data, however old its loc
 
 it('the demo says that its data is of another version of PostgreSQL, and what to do', async () => {
   await startAndStop();
-  const version = readFileSync(inData('PG_VERSION'), 'utf8');
-  writeFileSync(inData('PG_VERSION'), '9\n');
+  const version = readFileSync(pathInData('PG_VERSION'), 'utf8');
+  writeFileSync(pathInData('PG_VERSION'), '9\n');
   await expect(startAndStop()).rejects.toThrow(
     /incompatible with server\. [^\n]* delete \S+\/postgres to start afresh\.$/,
   );
-  writeFileSync(inData('PG_VERSION'), version);
+  writeFileSync(pathInData('PG_VERSION'), version);
 });

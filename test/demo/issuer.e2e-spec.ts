@@ -8,7 +8,7 @@ import { until } from '../support/until.js';
 
 const AUDIENCE = 'https://orders.development.example';
 const PAGE = 'http://127.0.0.1:3000/docs/oauth2-redirect.html';
-/** The example of RFC 7636, appendix B. */
+/** The code verifier and the code challenge of RFC 7636, appendix B. */
 const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
 

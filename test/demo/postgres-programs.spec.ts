@@ -10,7 +10,7 @@ import { useTestFolder } from '../support/test-folder.js';
 const folder = useTestFolder();
 
 /** Makes a package whose programs have this text. Returns its main file. */
-function packageOf(name: string, program: string, mode: number): string {
+function makePackage(name: string, program: string, mode: number): string {
   const root = join(folder, name);
   mkdirSync(join(root, 'native/bin'), { recursive: true });
   mkdirSync(join(root, 'dist'));
@@ -31,8 +31,8 @@ it.each([
   { name: 'cannot be executed', program: '#!/bin/sh\n', mode: 0o600, remedy: 'noexec' },
   { name: 'miss a library', program: LACKS_LIBRARY, mode: 0o700, remedy: 'npm rebuild' },
   { name: 'miss the loader of glibc', program: '#!/nowhere/ld-linux.so\n', mode: 0o700, remedy: 'glibc' },
-])('programs that $name are reported in one sentence with a remedy', async ({ name, remedy, ...file }) => {
-  const found = findPrograms(packageOf(name.replaceAll(' ', '-'), file.program, file.mode));
+])('programs that $name are reported in one sentence with a remedy', async ({ name, program, mode, remedy }) => {
+  const found = findPrograms(makePackage(name.replaceAll(' ', '-'), program, mode));
   await expect(found).rejects.toThrow(/^The programs of PostgreSQL do not run: .*\.$/);
   await found.catch((error: unknown) => expect(findStartRemedy(toMessage(error))).toContain(remedy));
 });
@@ -47,7 +47,7 @@ it('a platform without programs is reported in one sentence with a remedy', asyn
 (isRoot ? it.skip : it).each(['$HOME', 'a"b', '`id`', 'back\\slash'])(
   'programs in a folder %s are reported in one sentence with a remedy',
   async (name) => {
-    const found = findPrograms(packageOf(name, '#!/bin/sh\n', 0o700));
+    const found = findPrograms(makePackage(name, '#!/bin/sh\n', 0o700));
     await expect(found).rejects.toThrow(/^PostgreSQL does not run in .*: move the project into a folder without /);
   },
 );

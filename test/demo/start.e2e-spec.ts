@@ -21,8 +21,8 @@ const otherClone = useProjectClone();
 const migrationOfBranch = join(clone.folder, 'migrations/0099_of_a_branch.sql');
 const children: ChildProcess[] = [];
 /** Another program that has taken the exported port. */
-const other = createServer();
-const takenPort = String(await listen(other));
+const otherProgram = createServer();
+const takenPort = String(await listen(otherProgram));
 
 /** A command that runs the words after it in a network of their own, in which the loopback device is down. */
 const WITHOUT_NETWORK = isRoot ? ['unshare', '-n'] : ['unshare', '--map-current-user', '-n'];
@@ -30,7 +30,7 @@ const canUnshare = spawnSync('unshare', [...WITHOUT_NETWORK.slice(1), 'true']).s
 
 afterAll(() => {
   for (const child of children) child.kill('SIGKILL');
-  other.close();
+  otherProgram.close();
 });
 
 /** The variables of a shell in which somebody works on another project. */
@@ -62,11 +62,11 @@ function launch(environment: Record<string, string>, { folder }: Clone = clone):
   return running;
 }
 
-/** Lines that the demo prints on a slow machine. */
+/** Matches lines that the demo prints only on a slow machine. */
 const WAITING = /^The demo waits for .* …\n/gm;
 
-/** Runs a demo that ends by itself. Returns what it says on standard error, without the lines of a slow machine. */
-async function failToStart(): Promise<{ status: number | null; said: string }> {
+/** Runs a demo that ends by itself. Returns its standard error, without the lines of a slow machine. */
+async function runUntilItEnds(): Promise<{ status: number | null; said: string }> {
   const { child, output, ended } = launch({});
   await until(async () => output.stdout.includes('Ctrl-C stops') || child.exitCode !== null);
   child.kill('SIGINT'); // a demo that starts nevertheless would never end
@@ -99,8 +99,8 @@ async function start(environment: Record<string, string> = {}, inClone = clone):
 
 const lockFile = (ofClone: Clone): string => join(ofClone.databaseFolder, 'postgres/postmaster.pid');
 
-/** Returns what a line prints in a shell that has loaded these variables. */
-async function paste(variables: string, line: string): Promise<string> {
+/** Returns what a line prints in a shell into which somebody has pasted these variables. */
+async function runPasted(variables: string, line: string): Promise<string> {
   const { stdout } = await shell(`exec 2>&1\n${variables}\n${line}`, clone.folder, {});
   return stdout;
 }
@@ -110,7 +110,7 @@ function readVariables(output: string): string {
 }
 
 /** Returns the values that a terminal still uses after another start. Ports may have changed by then. */
-function readKept(output: string): Record<string, string> {
+function readLasting(output: string): Record<string, string> {
   const { KEY = '', CLIENT_SECRET = '', DATABASE_URL = '' } = parseEnv(readVariables(output)) as Record<string, string>;
   return { KEY, CLIENT_SECRET, DATABASE_URL };
 }
@@ -119,9 +119,9 @@ function readPorts(output: string): number[] {
   return [...output.matchAll(/127\.0\.0\.1:(\d+)/g)].map(([, port]) => Number(port));
 }
 
-let demo: Demo;
+let firstDemo: Demo;
 
-it('npm start works in two clones at a time, with variables of other projects, and if ports are taken', async () => {
+it('npm start works in two clones together, with variables of other projects, and if ports are taken', async () => {
   mkdirSync(join(clone.folder, '.data'), { recursive: true });
   // Somebody's own migration adds a code, and the samples are still loaded
   const code = "insert into communication_code values ('ZONE', 'NORTH', 'Of a migration')";
@@ -131,10 +131,10 @@ it('npm start works in two clones at a time, with variables of other projects, a
   mkdirSync(join(clone.databaseFolder, 'postgres'), { recursive: true });
 
   const [first, second] = await Promise.all([start(OF_ANOTHER_PROJECT), start(OF_ANOTHER_PROJECT, otherClone)]);
-  demo = first;
+  firstDemo = first;
   for (const { err } of [first, second]) expect(err).toMatch(/^Port \d+ is taken: the demo has \d+ instead\.\n$/);
   const [ports, otherPorts] = [new Set(readPorts(first.out)), new Set(readPorts(second.out))];
-  expect(ports.size).toBe(4);
+  expect(ports.size).toBe(['service', 'management', 'issuer', 'database'].length);
   expect([...otherPorts].filter((port) => ports.has(port))).toEqual([]);
   expect(await second.end('SIGINT')).toBe(0);
   for (const port of otherPorts) expect(await isFree(port)).toBe(true);
@@ -149,7 +149,7 @@ it('npm start works in two clones at a time, with variables of other projects, a
 
   const lines = first.out.match(/^(?:curl |echo |npm run )(?:.*\\\n)*.*$/gm) ?? [];
   const printed: string[] = [];
-  for (const line of lines) printed.push(await paste(variables, line));
+  for (const line of lines) printed.push(await runPasted(variables, line));
   expect(printed).toEqual([
     ...AREAS.map(() => expect.stringMatching(/^\{"\w+":\["/)),
     expect.stringMatching(
@@ -163,30 +163,30 @@ it('npm start works in two clones at a time, with variables of other projects, a
     expect.stringMatching(/^\{"communicationRecords":\[/),
   ]);
   const lastLine = lines.at(-1) ?? '';
-  await until(async () => (await paste(variables, lastLine)).includes('My first code'));
+  await until(async () => (await runPasted(variables, lastLine)).includes('My first code'));
 });
 
 it('npm start says that the demo of this clone runs already, and names its process', async () => {
-  const { status, said } = await failToStart();
+  const { status, said } = await runUntilItEnds();
   expect(status).toBe(1);
   expect(said).toMatch(
     /^The demo runs already, as process \d+\. Use it, or stop it with Ctrl-C in its terminal, .*\n$/,
   );
-  const { API = '' } = parseEnv(readVariables(demo.out)) as Record<string, string>;
+  const { API = '' } = parseEnv(readVariables(firstDemo.out)) as Record<string, string>;
   expect((await fetch(API)).status).toBe(200); // the running demo goes on
 });
 
 it('npm start uses the database that a killed demo left running, and Ctrl-C leaves no process', async () => {
-  await demo.end('SIGKILL'); // its database goes on running
+  await firstDemo.end('SIGKILL'); // its database goes on running
   writeFileSync(migrationOfBranch, '-- Up Migration\nselect 1;\n');
   const again = await start();
   expect(again.err).toBe('');
-  expect(readKept(again.out)).toEqual(readKept(demo.out));
+  expect(readLasting(again.out)).toEqual(readLasting(firstDemo.out));
   const lines = [
     'printf "%s\\n" "$KEY" "$TOKEN" | node dist/doctor.js',
     'npm run --silent codes -- export communication-codes',
   ];
-  const said = await paste(readVariables(again.out), lines.join('\n'));
+  const said = await runPasted(readVariables(again.out), lines.join('\n'));
   expect(said).toContain('\nCalls are answered.\n');
   expect(said).toContain('MY-TYPE,MY-CODE,');
   expect(await again.end('SIGINT')).toBe(0);
@@ -216,7 +216,7 @@ it('SIGTERM to npm, as from a supervisor, ends npm start and its database', asyn
 it('if a migration fails, npm start says that the data may be of another branch', async () => {
   rmSync(migrationOfBranch);
   writeFileSync(join(clone.folder, 'migrations/0100_of_this_branch.sql'), '-- Up Migration\nselect nope;\n');
-  const { status, said } = await failToStart();
+  const { status, said } = await runUntilItEnds();
   expect(status).toBe(1);
   expect(said).toMatch(/^0100_of_this_branch\.sql, line 2: column "nope" does not exist\n[^]* of another branch/m);
 });

@@ -63,7 +63,7 @@ it('openapi.yaml has an example of each problem type that an operation answers, 
       expect(value).toMatchObject({ type: `/problems/${slug}`, title, status });
       expect(status).toBe(ownStatus);
       const schema = { $ref: '#/components/schemas/ProblemDetails' };
-      expect([slug, contract.fault(schema, value)]).toEqual([slug, undefined]);
+      expect([slug, contract.findFault(schema, value)]).toEqual([slug, undefined]);
     }
   }
 });
@@ -128,7 +128,7 @@ describe('the schema of a filter', () => {
   async function expectAgreement(value: string): Promise<void> {
     const target = `${PATHS.communicationCodes}?codeType=${encodeURIComponent(value)}`;
     const { status } = await world.get(target, { headers });
-    expect({ value, status }).toEqual({ value, status: contract.fault(schema, value) ? 400 : 200 });
+    expect({ value, status }).toEqual({ value, status: contract.findFault(schema, value) ? 400 : 200 });
   }
 
   it.each([

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { outlive } from '../support/outage.js';
+import { sendTrafficDuring } from '../support/outage.js';
 import type { World } from '../support/world.js';
 import { failuresIn } from './figures.js';
 import { WITHIN_A_SECOND } from '../support/traffic.js';
@@ -28,11 +28,11 @@ export async function outage(world: World, seconds = 60, only = ''): Promise<str
   };
   const lines: string[] = [];
   for (const [name, fault] of Object.entries(faults).filter(([said]) => said.includes(only))) {
-    const { traffic, readiness, fresh } = await outlive(world, fault, OPTIONS);
+    const { traffic, readiness, freshAfterMs } = await sendTrafficDuring(fault, world, OPTIONS);
     lines.push(
       `PostgreSQL ${name}: ${failuresIn(traffic)}; ` +
         `/health/ready was not 200 ${readiness.not200} of ${readiness.asked} times; ` +
-        `a change right after its return was served after ${Math.round(fresh)} ms`,
+        `a change right after its return was served after ${Math.round(freshAfterMs)} ms`,
       ...traffic.failures.slice(0, 3),
     );
   }

@@ -1,4 +1,4 @@
-// Events that happen to a database. A few seconds after each, the service answers exactly what a query returns.
+// Events that happen to a database. Soon after each of them, the service answers exactly what a query returns.
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { AREAS } from '../../src/lookups/code-rows.js';
 import { queryAt } from '../support/database.js';
@@ -13,8 +13,8 @@ const { orderUpdate: UPDATE, communicationCodes: CODES } = PATHS;
 /** The time in which the service reads everything at least once, also without a new stamp. */
 const TEN_MINUTES_MS = 10 * 60_000;
 const world = localWorld();
-/** The functions that undo the effects of a test, also after a failure. */
-const ends: (() => Promise<unknown>)[] = [];
+/** The functions that undo the effects of a test, also if the test fails. */
+const cleanups: (() => Promise<unknown>)[] = [];
 
 const sql = (text: string): Promise<unknown> => world.database.query(text);
 const setCode = (code: string, description: string): string =>
@@ -35,12 +35,14 @@ const TRIGGERS_ON = `do $$
       execute statement;
     end loop;
   end $$`;
-const OURS = `from pg_stat_activity where application_name = 'order-lookup-services' and datname = current_database()`;
-const endSessions = (): Promise<unknown> => sql(`select pg_terminate_backend(pid, 600000) ${OURS}`);
+const FROM_SERVICE_SESSIONS = `from pg_stat_activity
+  where application_name = 'order-lookup-services' and datname = current_database()`;
+const endSessions = (): Promise<unknown> =>
+  sql(`select pg_terminate_backend(pid, ${TEN_MINUTES_MS}) ${FROM_SERVICE_SESSIONS}`);
 
 const IN_FORCE = 'coalesce(valid_from <= now(), true) and coalesce(valid_until > now(), true)';
-/** Returns the answers that the operations must give now, made by plain queries and the JSON of Node.js. */
-async function answersByQuery(): Promise<string[]> {
+/** Returns the answers that the operations must give now. They are made with queries and JSON.stringify only. */
+async function queryAnswers(): Promise<string[]> {
   const { query } = world.database;
   const communicationRecords = await query(
     `select code_type as "codeType", code, description from communication_code
@@ -59,12 +61,12 @@ async function answersByQuery(): Promise<string[]> {
   };
   return [...AREAS.map(supportedValues), { communicationRecords }].map((answer) => JSON.stringify(answer));
 }
-const answers = (): Promise<string[]> => Promise.all(ALL_PATHS.map(async (path) => (await world.get(path)).text));
+const fetchAnswers = (): Promise<string[]> => Promise.all(ALL_PATHS.map(async (path) => (await world.get(path)).text));
 
 /** Waits until the service answers what a query returns. */
 async function expectServed(): Promise<void> {
   await until(async () => {
-    expect(await answers()).toEqual(await answersByQuery()); // shows the difference if it is never equal
+    expect(await fetchAnswers()).toEqual(await queryAnswers()); // shows the difference if it is never equal
     return true;
   });
 }
@@ -73,7 +75,7 @@ const expectStatus = (key: string, status: number): Promise<void> =>
   until(async () => (await world.get(UPDATE, { headers: { 'Api-Key': key } })).status === status);
 
 /** Runs SQL in the server's own database, not in that of this file. */
-const atServer = (text: string): Promise<unknown> =>
+const queryServer = (text: string): Promise<unknown> =>
   queryAt(Object.assign(new URL(world.database.url), { pathname: '/postgres' }).href, text);
 
 beforeAll(async () => {
@@ -81,33 +83,33 @@ beforeAll(async () => {
   await expectServed();
 });
 afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
+  for (const cleanUp of cleanups.splice(0).reverse()) await cleanUp();
 });
 
-it('if a copy without the last commits replaces the database, the lost content is not served', async () => {
+it('if an older copy replaces the database, only the content of the copy is served', async () => {
   const { name } = world.database;
   const keys = [await issueKey(world.database), await issueKey(world.database)] as const;
-  const closed = async (...work: string[]): Promise<void> => {
+  const whileClosed = async (...work: string[]): Promise<void> => {
     for (const statement of [
       `alter database ${name} allow_connections false`,
-      `select pg_terminate_backend(pid, 600000) from pg_stat_activity where datname = '${name}'`,
+      `select pg_terminate_backend(pid, ${TEN_MINUTES_MS}) from pg_stat_activity where datname = '${name}'`,
       ...work,
       `alter database ${name} allow_connections true`,
     ])
-      await atServer(statement);
+      await queryServer(statement);
   };
   const change = (code: string, { id }: { id: string }): Promise<unknown> =>
     sql(`${setCode('C1', code)}; ${setCode(code, 'New')}; update api_key set revoked_at = now() where id = '${id}'`);
-  await closed(`create database ${name}_copy template ${name}`);
+  await whileClosed(`create database ${name}_copy template ${name}`);
   await change('lost', keys[0]);
   await expectServed();
   await expectStatus(keys[0].key, 401);
-  await closed(`alter database ${name} rename to ${name}_lost`, `alter database ${name}_copy rename to ${name}`);
-  await change('found', keys[1]); // as many as were lost, so that all counts are as before
+  await whileClosed(`alter database ${name} rename to ${name}_lost`, `alter database ${name}_copy rename to ${name}`);
+  await change('found', keys[1]); // as many changes as were lost, so that all counts are as before
   await expectServed();
   await expectStatus(keys[0].key, 200);
   await expectStatus(keys[1].key, 401);
-  await atServer(`drop database ${name}_lost`);
+  await queryServer(`drop database ${name}_lost`);
 });
 
 describe('an older dump is restored into the live database', () => {
@@ -125,7 +127,7 @@ describe('an older dump is restored into the live database', () => {
     },
   ])('$how: the dump is served, and so is the next change', async ({ statements }) => {
     await sql(TABLES.map((table) => `create table older_${table} as select * from ${table}`).join('; '));
-    ends.push(() => sql(TABLES.map((table) => `drop table older_${table}`).join('; ')));
+    cleanups.push(() => sql(TABLES.map((table) => `drop table older_${table}`).join('; ')));
     await sql(setCode('C1', 'Newer'));
     await world.database.addValue('Newer');
     await expectServed();
@@ -138,7 +140,7 @@ describe('an older dump is restored into the live database', () => {
 
 describe('triggers that are switched off', () => {
   it('are reported by the doctor, also after the next change and the next migration', async () => {
-    ends.push(() => sql(TRIGGERS_ON));
+    cleanups.push(() => sql(TRIGGERS_ON));
     await sql('alter table communication_code disable trigger record_update');
     await sql(setDescription('C3', 'Unseen'));
     await sql(
@@ -148,11 +150,11 @@ describe('triggers that are switched off', () => {
     );
     const { stdout } = await runLine('doctor', world.environmentWith({}));
     expect(stdout).toMatch(/^fault +triggers .*communication_code/m);
-    await expectServed(); // a change with a stamp causes a reading, which also finds the other
+    await expectServed(); // the change with a stamp causes a reading, which also finds the change without a stamp
   });
 
   it('leave changes without a stamp, which are served when the service next reads everything', async () => {
-    ends.push(() => sql(TRIGGERS_ON));
+    cleanups.push(() => sql(TRIGGERS_ON));
     await sql('alter table communication_code disable trigger record_update');
     await sql(setDescription('C3', 'Without a stamp'));
     letPass(TEN_MINUTES_MS);
@@ -221,11 +223,11 @@ it.each(['pg_temp', 'public, pg_catalog'])(
     };
     const role = `alter role order_lookup_service in database ${world.database.name}`;
     const expiring = await issueKey(world.database, { expiresAt: '2090-01-31T00:00:00Z' });
-    const expired = await issueKey(world.database, { revokedAt: new Date().toISOString() });
-    ends.push(endSessions, () => sql(`${role} reset all`));
+    const revoked = await issueKey(world.database, { revokedAt: new Date().toISOString() });
+    cleanups.push(endSessions, () => sql(`${role} reset all`));
     for (const [name, value] of Object.entries(SETTINGS)) await sql(`${role} set ${name} = '${value}'`);
     await sql(`${role} set search_path = ${path}`);
-    ends.push(() =>
+    cleanups.push(() =>
       sql(`drop ${FOREIGN.join('; drop ')}; delete from communication_code where code in ('s', 'ended', 'soon')`),
     );
     for (const each of FOREIGN) {
@@ -241,7 +243,7 @@ it.each(['pg_temp', 'public, pg_catalog'])(
     );
     await expectServed();
     await expectStatus(expiring.key, 200);
-    await expectStatus(expired.key, 401);
+    await expectStatus(revoked.key, 401);
     await sql(`insert into communication_code values ('T', 'soon', 'S', now() + interval '300 ms')`);
     await until(async () => (await world.get(`${CODES}?code=soon`)).text.includes('"S"'));
     await expectServed();

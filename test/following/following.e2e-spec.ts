@@ -15,41 +15,41 @@ const world = localWorld();
 let proxy: Proxy;
 /** Three replicas. The last one reaches the database through the proxy. */
 let services: LocalService[];
-let behind: LocalService;
-/** A session of another client. */
-let holder: Client;
+let behindProxy: LocalService;
+/** A session that is not the service's. It holds locks and open transactions. */
+let lockHolder: Client;
 
 beforeAll(async () => {
   proxy = await Proxy.before(world.database.urlOf('order_lookup_service'));
-  behind = await world.startReadyReplica({ DATABASE_URL: proxy.url });
-  services = [world.service, await world.startReadyReplica(), behind];
-  holder = await world.database.session();
+  behindProxy = await world.startReadyReplica({ DATABASE_URL: proxy.url });
+  services = [world.service, await world.startReadyReplica(), behindProxy];
+  lockHolder = await world.database.session();
 });
 afterEach(async () => {
   proxy.mode = 'pass';
   world.issuer.fault = 'none';
-  await holder.query('rollback');
+  await lockHolder.query('rollback');
 });
 afterAll(() => proxy?.close());
 
 const sql = (text: string): Promise<unknown[]> => world.database.query(text);
 const insertValue = (value: string): string =>
   `insert into code_list_value (code_list, value) values ('orderType', '${value}')`;
-let number = 0;
+let valueCount = 0;
 /** Commits a value that no answer has contained before. */
-async function commitValue(before = ''): Promise<string> {
-  const value = `Value ${++number}`;
-  await sql(before + insertValue(value));
+async function commitValue(): Promise<string> {
+  const value = `Value ${++valueCount}`;
+  await sql(insertValue(value));
   return value;
 }
 const serves = async (service: LocalService, value: string): Promise<boolean> =>
   (await world.get(UPDATE, { service })).text.includes(`"${value}"`);
 const statusOf = async (key: string): Promise<number> =>
   (await world.get(UPDATE, { headers: { 'Api-Key': key } })).status;
-const reloads = (result: string): Promise<number> =>
+const readReloads = (result: string): Promise<number> =>
   world.service.metric(`order_lookup_snapshot_reloads_total{topic="codes",result="${result}"}`);
 
-/** Does the work while 50 mixed requests a second go to `service`. All answers are checked. */
+/** Does the work while 50 mixed requests a second go to the service. All answers are checked. */
 async function underTraffic({ url }: LocalService, work: () => Promise<unknown>): Promise<void> {
   const traffic = new Traffic(() => url, world.credentials, { perSecond: 50 });
   try {
@@ -60,11 +60,13 @@ async function underTraffic({ url }: LocalService, work: () => Promise<unknown>)
   }
 }
 
-it('the service waits for locks of the tables, so that it does not serve a table as empty that is being replaced', async () => {
-  await holder.query(`begin; truncate communication_code; insert into communication_code values ('T', 'loaded', 'D')`);
+it('the service waits for locks, so that a table that is being replaced is not served as empty', async () => {
+  await lockHolder.query(
+    `begin; truncate communication_code; insert into communication_code values ('T', 'loaded', 'D')`,
+  );
   const service = await world.startReplica();
   await until(async () => (await world.database.countWaiting('communication_code')) > 0);
-  await holder.query('commit');
+  await lockHolder.query('commit');
   const { revision } = await service.waitForLog(({ msg, topic }) => msg === 'snapshot: loaded' && topic === 'codes');
   expect(await sql(`select stamp as revision from revision where topic = 'codes'`)).toEqual([{ revision }]);
   await service.kill();
@@ -72,13 +74,13 @@ it('the service waits for locks of the tables, so that it does not serve a table
 
 describe('a committed change', () => {
   it('is read once, and served by three replicas', async () => {
-    let before = NaN;
+    let reloadsBefore = NaN;
     for (let change = 0; change <= 3; change++) {
       const value = await commitValue();
       await Promise.all(services.map((service) => until(() => serves(service, value))));
-      if (change === 0) before = await reloads('loaded'); // the first change also brings those of an earlier test
+      if (change === 0) reloadsBefore = await readReloads('loaded'); // also those for changes of an earlier test
     }
-    expect(await reloads('loaded')).toBe(before + 3);
+    expect(await readReloads('loaded')).toBe(reloadsBefore + 3);
   });
 
   // Eight readers of three replicas compare bytes and entity tags
@@ -88,12 +90,12 @@ describe('a committed change', () => {
   });
 
   it('is not served before its commit, and never if its transaction fails', async () => {
-    await holder.query(`begin; ${insertValue('Open')}; savepoint s`);
-    const { key } = await issueKey(world.database); // a key, because another change of codes would wait
+    await lockHolder.query(`begin; ${insertValue('Open')}; savepoint s`);
+    const { key } = await issueKey(world.database); // not a code, because a change of codes would wait for the lock
     await until(async () => (await statusOf(key)) === 200);
     expect(await serves(world.service, 'Open')).toBe(false);
-    await expect(holder.query('select 1 / 0')).rejects.toThrow('division by zero');
-    await holder.query('commit'); // the transaction has failed, so this rolls back
+    await expect(lockHolder.query('select 1 / 0')).rejects.toThrow('division by zero');
+    await lockHolder.query('commit'); // the transaction has failed, so this rolls back
     const value = await commitValue();
     await until(() => serves(world.service, value));
     expect(await serves(world.service, 'Open')).toBe(false);
@@ -103,14 +105,14 @@ describe('a committed change', () => {
     const value = await commitValue();
     await until(() => serves(world.service, value));
     const former = (await world.get(UPDATE)).text;
-    const failed = await reloads('failed');
+    const failuresBefore = await readReloads('failed');
     await sql(
       `create table kept as select * from area_property where area = 'order-update';
        delete from area_property where area = 'order-update'`,
     );
     const line = await world.service.waitForLog(({ reason }) => /has no property/.test(String(reason)));
     expect(line).toMatchObject({ msg: 'database (codes): failed, retrying', level: 'warn' });
-    expect(await reloads('failed')).toBe(failed + 1);
+    expect(await readReloads('failed')).toBe(failuresBefore + 1);
     expect((await world.get(UPDATE)).text).toBe(former);
     expect(await world.service.readiness()).toMatchObject({ status: 200, text: '{"status":"ok"}' });
     await sql('insert into area_property select * from kept; drop table kept');
@@ -119,20 +121,20 @@ describe('a committed change', () => {
   });
 });
 
-// `npm run faults -- sizes` measures how soon, also while 100,000 codes are read
+// `npm run faults -- sizes` measures how soon this happens, also while 100,000 codes are read
 it('a revoked key is refused while other sessions hold locks on the tables of uses and of codes', async () => {
-  await holder.query('begin; lock table api_key_use in access exclusive mode');
+  await lockHolder.query('begin; lock table api_key_use in access exclusive mode');
   const { key } = await issueKey(world.database, { client: 'revoked' });
   await until(async () => (await statusOf(key)) === 200);
   const waiting = `select from pg_stat_activity
     where wait_event_type = 'Lock' and query like '%note_key_use%' and datname = current_database()`;
   await until(async () => {
-    // Each key's use is noted once a minute, and the statement waits for a second
+    // The service notes the use of a key once a minute, and gives up after a second. So other keys are used, too
     const another = await issueKey(world.database);
     await until(async () => (await statusOf(another.key)) === 200);
     return (await sql(waiting)).length > 0;
   });
-  await holder.query('lock table communication_code in access exclusive mode');
+  await lockHolder.query('lock table communication_code in access exclusive mode');
   const value = await commitValue(); // makes the service read the codes, which has to wait
   await sql(`update api_key set revoked_at = now() where client = 'revoked'`);
   await until(async () => (await statusOf(key)) === 401);
@@ -142,21 +144,25 @@ it('a revoked key is refused while other sessions hold locks on the tables of us
 });
 
 describe('an outage of the database', () => {
-  it('and of the issuer at the start leaves the port open, and callers get 503 until both have answered', async () => {
+  it('and of the issuer at the start leaves the port open, and callers get 503 until both answer', async () => {
     proxy.mode = 'refuse';
     world.issuer.fault = 'down';
     const service = await world.startReplica({ DATABASE_URL: proxy.url });
     await service.waitForLog(({ msg }) => msg === 'database (codes): failed, callers are refused');
     await service.waitForLog(({ msg }) => msg === 'database (keys): failed, callers are refused');
     expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
+    const sentences = [
+      String.raw`The codes have not been read from the database yet\.`,
+      String.raw`Last attempt: The database .* cannot be used: .*\.`,
+      String.raw`The list of API keys has not been read yet\.`,
+      String.raw`The signing keys of http:\S+ were not fetched yet\.`,
+    ];
     const readiness = await fetch(`${service.managementUrl}/health/ready`);
     expect(readiness.headers.get('content-type')).toBe('application/problem+json');
     expect(await readiness.json()).toMatchObject({
       type: '/problems/not-ready',
       status: 503,
-      detail: expect.stringMatching(
-        /^The codes have not been read from the database yet\. Last attempt: The database .* cannot be used: .*\. The list of API keys has not been read yet\. The signing keys of http:\S+ were not fetched yet\.$/,
-      ),
+      detail: expect.stringMatching(`^${sentences.join(' ')}$`),
     });
     const reply = await world.get(UPDATE, { service });
     expectProblem(reply, 'cannot-verify-credentials');
@@ -169,31 +175,31 @@ describe('an outage of the database', () => {
   });
 
   it('because of a network that drops packets during a reading fails no request, and later changes are served', () =>
-    underTraffic(behind, async () => {
-      await holder.query('begin; lock table communication_code in access exclusive mode');
+    underTraffic(behindProxy, async () => {
+      await lockHolder.query('begin; lock table communication_code in access exclusive mode');
       const value = await commitValue();
-      await until(async () => (await world.database.countWaiting('communication_code')) === 3);
+      await until(async () => (await world.database.countWaiting('communication_code')) === services.length);
       proxy.mode = 'swallow';
-      await holder.query('rollback');
-      await until(async () => (await behind.metric('order_lookup_database_up')) === 0);
-      expect(await behind.readiness()).toMatchObject({ status: 200 });
+      await lockHolder.query('rollback');
+      await until(async () => (await behindProxy.metric('order_lookup_database_up')) === 0);
+      expect(await behindProxy.readiness()).toMatchObject({ status: 200 });
       await until(() => serves(world.service, value)); // PostgreSQL's answers to the other replica are lost
       proxy.mode = 'pass';
-      await until(() => serves(behind, value));
+      await until(() => serves(behindProxy, value));
     }));
 
   it('that ends all our sessions repeatedly leads to new sessions, at most three for each replica', () =>
     underTraffic(world.service, async () => {
-      const ours = `from pg_stat_activity
+      const fromServiceSessions = `from pg_stat_activity
         where application_name = 'order-lookup-services' and datname = current_database()`;
       for (let round = 0; round < 3; round++) {
-        const ended = await sql(`select pid, pg_terminate_backend(pid) ${ours}`);
+        const ended = await sql(`select pid, pg_terminate_backend(pid) ${fromServiceSessions}`);
         const pids = ended.map((row) => (row as { pid: number }).pid);
         const value = await commitValue();
         await until(() => serves(world.service, value));
-        const stay = `select ${ours} and pid = any ('{${pids.join()}}')`;
-        await until(async () => (await sql(stay)).length === 0);
-        expect((await sql(`select ${ours}`)).length).toBeLessThanOrEqual(9); // three for each of three replicas
+        const remaining = `select ${fromServiceSessions} and pid = any ('{${pids.join()}}')`;
+        await until(async () => (await sql(remaining)).length === 0);
+        expect((await sql(`select ${fromServiceSessions}`)).length).toBeLessThanOrEqual(3 * services.length);
       }
     }));
 });

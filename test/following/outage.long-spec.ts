@@ -1,13 +1,13 @@
-// Stops, kills, restarts and pauses the real server under traffic. `npm run faults -- outage` does it for as long as
-// you like. following.e2e-spec.ts tests lost connections.
+// Stops, kills, restarts and pauses PostgreSQL under traffic. `npm run faults -- outage` does so for as long as you
+// like. following.e2e-spec.ts tests lost connections.
 import { expect, it } from '@jest/globals';
-import { outlive } from '../support/outage.js';
+import { sendTrafficDuring } from '../support/outage.js';
 import { processWorld } from '../support/test-world.js';
 import { until } from '../support/until.js';
 
 const world = processWorld({ replicas: 2, hasOwnPostgres: true });
 
-const noticed = (): Promise<void> =>
+const untilNoticed = (): Promise<void> =>
   until(async () => {
     const asking = world.replicas.map((replica) => replica.metric('order_lookup_database_up'));
     const values = await Promise.all(asking);
@@ -17,7 +17,7 @@ const noticed = (): Promise<void> =>
 interface Fault {
   readonly what: string;
   readonly begin: () => Promise<void>;
-  readonly isNoticed?: boolean;
+  readonly lastsUntilNoticed?: boolean;
   readonly end: () => void | Promise<void>;
 }
 
@@ -25,33 +25,33 @@ const FAULTS: readonly Fault[] = [
   {
     what: 'stopped',
     begin: () => world.postgres.stop(),
-    isNoticed: true,
+    lastsUntilNoticed: true,
     end: () => world.postgres.start(),
   },
   {
     what: 'killed',
     begin: () => world.postgres.kill(),
-    isNoticed: true,
+    lastsUntilNoticed: true,
     end: () => world.postgres.start(),
   },
   { what: 'restarted', begin: () => world.postgres.stop(), end: () => world.postgres.start() },
   {
     what: 'paused by SIGSTOP',
     begin: () => world.postgres.pause(),
-    isNoticed: true,
+    lastsUntilNoticed: true,
     end: () => world.postgres.resume(),
   },
 ];
 
 it.each(FAULTS)(
   'no request fails while PostgreSQL is $what, and then a change is served',
-  async ({ begin, isNoticed, end }) => {
+  async ({ begin, lastsUntilNoticed, end }) => {
     const fault = async (): Promise<void> => {
       await begin();
-      if (isNoticed) await noticed();
+      if (lastsUntilNoticed) await untilNoticed();
       await end();
     };
-    const { traffic, readiness } = await outlive(world, fault, { perSecond: 100 });
+    const { traffic, readiness } = await sendTrafficDuring(fault, world, { perSecond: 100 });
     expect(traffic.failures).toEqual([]);
     expect(readiness.not200).toBe(0);
   },

@@ -53,14 +53,14 @@ default_pool_size = 1
 }
 
 /** Asserts that two replicas at this address serve ten changes of the primary, one after the other. */
-async function expectServed(url: string, each = async (): Promise<void> => {}): Promise<void> {
+async function expectServed(url: string, afterEachChange = async (): Promise<void> => {}): Promise<void> {
   const replicas = await Promise.all([1, 2].map(() => world.startReadyReplica({ DATABASE_URL: url })));
   for (let change = 0; change < 10; change++) {
     const value = `Change ${change} of ${new URL(url).port}`;
     await world.database.query(`update code_list_value set value = '${value}' where code_list = 'partyType'`);
     for (const service of replicas)
       await until(async () => (await world.get(PATHS.orderUpdate, { service })).text.includes(value));
-    await each();
+    await afterEachChange();
   }
   for (const replica of replicas) {
     expect(await replica.metric('order_lookup_database_up')).toBe(1);
@@ -102,6 +102,10 @@ async function expectStandbyIsNamed(url: string): Promise<void> {
   }
 }
 
+/** Settings that PgBouncer itself sets for each of its clients. */
+const RESTORED_BY_PGBOUNCER = `
+  'application_name', 'client_encoding', 'DateStyle', 'TimeZone', 'standard_conforming_strings'`;
+
 (hasPooler ? it : it.skip)(
   'replicas behind PgBouncer serve changes, and leave no setting to the next client of a session',
   async () => {
@@ -111,10 +115,7 @@ async function expectStandbyIsNamed(url: string): Promise<void> {
         await queryAt(
           pooler.url,
           `select name, setting from pg_settings where setting is distinct from reset_val and source = 'session'
-             and name not in (
-               'application_name', 'client_encoding', 'DateStyle', 'TimeZone',
-               'standard_conforming_strings'
-             )
+             and name not in (${RESTORED_BY_PGBOUNCER})
            union all select 'TimeZone', setting from pg_settings where name = 'TimeZone' and setting <> reset_val`,
         ),
       ).toEqual([]),

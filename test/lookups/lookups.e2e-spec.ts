@@ -7,7 +7,7 @@ const CODES = PATHS.communicationCodes;
 
 const world = localWorld();
 
-const RECORDS = [
+const SAMPLE_RECORDS = [
   { codeType: 'SAMPLE-STATUS', code: 'S1', description: 'Sample: order received' },
   { codeType: 'SAMPLE-STATUS', code: 'S2', description: 'Sample: "on the way" – größer' },
   { codeType: 'SAMPLE-USAGE', code: 'S1', description: 'Sample: same code, other type' },
@@ -16,70 +16,88 @@ const RECORDS = [
 ];
 describe(`GET ${CODES}`, () => {
   it.each([
-    { query: '', indexes: [0, 1, 2, 3, 4] },
-    { query: '?', indexes: [0, 1, 2, 3, 4] },
-    { query: '?codeType=SAMPLE-STATUS', indexes: [0, 1] },
-    { query: '?codeType=SAMPLE-USAGE', indexes: [2, 3] },
-    { query: '?codeType=SAMPLE-usage', indexes: [4] },
-    { query: '?code=S1', indexes: [0, 2] },
-    { query: '?codeType=SAMPLE-USAGE&code=S1', indexes: [2] },
-    { query: '?code=S1&codeType=SAMPLE-STATUS&', indexes: [0] },
-    { query: `?code=${encodeURIComponent('a\\b"c')}`, indexes: [3] },
-    { query: `?code=${encodeURIComponent('é𝄞')}`, indexes: [4] },
-    { query: '?codeType=sample-status', indexes: [] },
-    { query: '?codeType=SAMPLE', indexes: [] },
-    { query: '?codeType=+SAMPLE-STATUS', indexes: [] },
-    { query: '?codeType=zzz&code=S1', indexes: [] },
-    { query: `?code=${encodeURIComponent('\u{10000}')}`, indexes: [] },
-    { query: '?code=0', indexes: [] },
-  ])('answers $query with the records that match exactly, in order', async ({ query, indexes }) => {
-    const text = JSON.stringify({ communicationRecords: indexes.map((index) => RECORDS[index]) });
+    { what: 'no query', query: '', indexes: [0, 1, 2, 3, 4] },
+    { what: 'an empty query', query: '?', indexes: [0, 1, 2, 3, 4] },
+    { what: 'a type', query: '?codeType=SAMPLE-STATUS', indexes: [0, 1] },
+    { what: 'a type in capitals', query: '?codeType=SAMPLE-USAGE', indexes: [2, 3] },
+    { what: 'the same type in lower case', query: '?codeType=SAMPLE-usage', indexes: [4] },
+    { what: 'a code of two types', query: '?code=S1', indexes: [0, 2] },
+    { what: 'a type and a code', query: '?codeType=SAMPLE-USAGE&code=S1', indexes: [2] },
+    { what: 'a code, a type and an ampersand', query: '?code=S1&codeType=SAMPLE-STATUS&', indexes: [0] },
+    { what: 'a quote and a backslash', query: `?code=${encodeURIComponent('a\\b"c')}`, indexes: [3] },
+    { what: 'characters beyond ASCII', query: `?code=${encodeURIComponent('é𝄞')}`, indexes: [4] },
+    { what: 'a type in other capitals', query: '?codeType=sample-status', indexes: [] },
+    { what: 'the beginning of a type', query: '?codeType=SAMPLE', indexes: [] },
+    { what: 'a space before a type', query: '?codeType=+SAMPLE-STATUS', indexes: [] },
+    { what: 'an unknown type and a known code', query: '?codeType=zzz&code=S1', indexes: [] },
+    { what: 'an unknown code beyond the basic plane', query: `?code=${encodeURIComponent('\u{10000}')}`, indexes: [] },
+    { what: 'an unknown code', query: '?code=0', indexes: [] },
+  ])('answers with the records that match exactly, in their order: $what', async ({ query, indexes }) => {
+    const text = JSON.stringify({ communicationRecords: indexes.map((index) => SAMPLE_RECORDS[index]) });
     expect(await world.get(CODES + query)).toMatchObject({ status: 200, text });
   });
 
   it.each([
-    { query: '?codeType=', faults: ['codeType: is empty'] },
-    { query: '?codeType', faults: ['codeType: is empty'] },
-    { query: '?codeType=a&codeType=a', faults: ['codeType: more than once'] },
-    { query: `?code=${'x'.repeat(257)}`, faults: ['code: more than 256 characters'] },
-    { query: '?code=a%00b', faults: ['code: control characters'] },
-    { query: '?code=a%7f', faults: ['code: control characters'] },
-    { query: '?code=%zz', faults: ['code: percent-encoding'] },
+    { what: 'an empty value', query: '?codeType=', faults: ['codeType: is empty'] },
+    { what: 'no value', query: '?codeType', faults: ['codeType: is empty'] },
+    { what: 'a filter twice', query: '?codeType=a&codeType=a', faults: ['codeType: more than once'] },
+    { what: 'a value that is too long', query: `?code=${'x'.repeat(257)}`, faults: ['code: more than 256 characters'] },
+    { what: 'the character U+0000', query: '?code=a%00b', faults: ['code: control characters'] },
+    { what: 'the character U+007F', query: '?code=a%7f', faults: ['code: control characters'] },
+    { what: 'a percent sign before letters', query: '?code=%zz', faults: ['code: percent-encoding'] },
     {
+      what: 'several faults, one of them invalid UTF-8',
       query: '?codeType=&code=%C3%28&other=%',
       faults: ['codeType: is empty', 'code: percent-encoding', 'other: no such parameter'],
     },
-    { query: '?code=%ED%A0%80', faults: ['code: percent-encoding'] },
-    { query: '?%zz=1', faults: ['%zz: no such parameter'] },
-    { query: `?${'a=1&'.repeat(1_500)}code=`, faults: ['a: no such parameter', 'code: is empty'] },
-    { query: '?codetype=a', faults: ['codetype: no such parameter'] },
-    { query: '?codeType[]=a', faults: ['codeType[]: no such parameter'] },
+    { what: 'a surrogate in UTF-8', query: '?code=%ED%A0%80', faults: ['code: percent-encoding'] },
+    { what: 'a percent sign before letters in a name', query: '?%zz=1', faults: ['%zz: no such parameter'] },
     {
+      what: 'an unknown parameter 1,500 times',
+      query: `?${'a=1&'.repeat(1_500)}code=`,
+      faults: ['a: no such parameter', 'code: is empty'],
+    },
+    { what: 'a name in other capitals', query: '?codetype=a', faults: ['codetype: no such parameter'] },
+    { what: 'a name with brackets', query: '?codeType[]=a', faults: ['codeType[]: no such parameter'] },
+    {
+      what: 'names of properties of every object',
       query: '?__proto__=a&constructor=b',
       faults: ['__proto__: no such parameter', 'constructor: no such parameter'],
     },
     {
+      what: 'such a name among other faults',
       query: '?toString=a&codeType=&other=b',
       faults: ['toString: no such parameter', 'codeType: is empty', 'other: no such parameter'],
     },
-    { query: '?prototype=a', faults: ['prototype: no such parameter'] },
-    { query: '?=5', faults: [': has no name'] },
+    { what: 'the name prototype', query: '?prototype=a', faults: ['prototype: no such parameter'] },
+    { what: 'a parameter without a name', query: '?=5', faults: [': has no name'] },
     {
+      what: 'faults of filters between unknown parameters',
       query: '?a=1&codeType=&code=%01&b=2',
       faults: ['code: control characters', 'a: no such parameter', 'b: no such parameter', 'codeType: is empty'],
     },
-    { query: `?code=${'x'.repeat(257)}%01`, faults: ['code: more than 256 characters', 'code: control characters'] },
     {
-      query: `?code=${encodeURIComponent('a\ufe0f'.repeat(129))}`, // 258 characters
+      what: 'two faults of one value',
+      query: `?code=${'x'.repeat(257)}%01`,
+      faults: ['code: more than 256 characters', 'code: control characters'],
+    },
+    {
+      what: '258 characters that look like 129',
+      query: `?code=${encodeURIComponent('a\ufe0f'.repeat(129))}`,
       faults: ['code: more than 256 characters'],
     },
-    { query: '?code=a&%63ode=b', faults: ['code: more than once'] },
     {
+      what: 'a filter twice, once with a percent-encoded name',
+      query: '?code=a&%63ode=b',
+      faults: ['code: more than once'],
+    },
+    {
+      what: '2,000 parameters with invalid UTF-8',
       query: `?${'code=%ff&'.repeat(1_000)}${'%ff&'.repeat(1_000)}codeType=`,
       faults: ['%ff: no such parameter', 'code: more than once', 'codeType: is empty'],
     },
-    { query: `?${'&'.repeat(2_000)}code=`, faults: ['code: is empty'] },
-  ])('refuses $query, and names every fault', async ({ query, faults }) => {
+    { what: '2,000 ampersands', query: `?${'&'.repeat(2_000)}code=`, faults: ['code: is empty'] },
+  ])('refuses a query, and names all of its faults: $what', async ({ query, faults }) => {
     const { issues = [] } = expectProblem(await world.get(CODES + query), 'invalid-query');
     const found = issues.map(({ field, description }) => `${field}: ${findFault(description)}`);
     expect(found.toSorted()).toEqual(faults.toSorted());
@@ -143,23 +161,23 @@ describe('a key or a token in the query', () => {
 
 describe('an issue', () => {
   it.each([
-    { query: 'filter=a%20b', field: 'filter', value: undefined },
-    { query: 'code=a&code=b+c', field: 'code', value: 'a, b c' },
-    { query: 'codeType=', field: 'codeType', value: '' },
-    { query: 'code=a%01', field: 'code', value: 'a\u0001' },
-    { query: 'code=%zz', field: 'code', value: undefined },
-    { query: 'code=a&code=%zz', field: 'code', value: undefined },
-    { query: 'code=ols_a%01', field: 'code', value: undefined },
-    { query: `codeType=eyJ${'a'.repeat(300)}`, field: 'codeType', value: undefined },
-  ])('of $query shows what was sent for a filter', async ({ query, field, value }) => {
+    { what: 'not the value of an unknown parameter', query: 'filter=a%20b', field: 'filter', value: undefined },
+    { what: 'both values of a filter that comes twice', query: 'code=a&code=b+c', field: 'code', value: 'a, b c' },
+    { what: 'an empty value', query: 'codeType=', field: 'codeType', value: '' },
+    { what: 'a control character', query: 'code=a%01', field: 'code', value: 'a\u0001' },
+    { what: 'no value that cannot be decoded', query: 'code=%zz', field: 'code', value: undefined },
+    { what: 'no value if one of two cannot be decoded', query: 'code=a&code=%zz', field: 'code', value: undefined },
+    { what: 'no value like an API key', query: 'code=ols_a%01', field: 'code', value: undefined },
+    { what: 'no value like a token', query: `codeType=eyJ${'a'.repeat(300)}`, field: 'codeType', value: undefined },
+  ])('shows what was sent for a filter: $what', async ({ query, field, value }) => {
     const [issue, ...others] = await issuesOf(query);
     expect(others).toEqual([]);
     expect([issue?.field, issue?.value]).toEqual([field, value]);
   });
 
-  it.each([0, 1])('shows 256 characters, and no half of a surrogate pair: %i', async (offset) => {
-    const text = 'x'.repeat(offset) + '𝄞'.repeat(300);
-    const shown = 'x'.repeat(offset) + '𝄞'.repeat(128 - offset);
+  it.each([0, 1])('shows 256 UTF-16 units, and no half of a surrogate pair after %i letters', async (letters) => {
+    const text = 'x'.repeat(letters) + '𝄞'.repeat(300);
+    const shown = 'x'.repeat(letters) + '𝄞'.repeat(128 - letters);
     const sent = encodeURIComponent(text);
     expect(await issuesOf(`code=${sent}`)).toMatchObject([{ field: 'code', value: shown }]);
     expect(await issuesOf(`${sent}=1`)).toMatchObject([{ field: shown }]);
@@ -200,7 +218,7 @@ describe.each(ALL_PATHS)('%s', (path) => {
       expect((await world.get(path, { headers: { 'If-None-Match': tag } })).status).toBe(200);
   });
 
-  it('answers 404 at its address in capitals, or followed by more', async () => {
+  it('answers 404 at its path in capitals, or with more at the end', async () => {
     for (const other of [`${path}/`, `${path}/x`, `${path}%20`, path.toUpperCase()])
       expectProblem(await world.get(other), 'not-found');
   });

@@ -6,24 +6,24 @@ import { join } from 'node:path';
 
 export const hasOpenSsl = spawnSync('openssl', ['version']).status === 0;
 
+/** The paths of a certificate and of its private key, both in PEM. */
 export interface Certificate {
-  /** The path of the certificate, in PEM. */
   readonly cert: string;
   readonly key: string;
 }
 
-const NEW_KEY = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2'.split(' ');
+const NEW_KEY_OPTIONS = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2'.split(' ');
 
 export class CertificateAuthority {
   private readonly folder = mkdtempSync(join(tmpdir(), 'order-lookup-ca-'));
   private serial = 1;
-  private readonly root = this.files('ca');
+  private readonly root = this.pathsOf('ca');
   /** The path of the authority's own certificate. */
   readonly cert = this.root.cert;
 
   constructor() {
     const { cert, key } = this.root;
-    openssl('req', '-x509', ...NEW_KEY, '-subj', '/CN=Tests only', '-keyout', key, '-out', cert);
+    openssl('req', '-x509', ...NEW_KEY_OPTIONS, '-subj', '/CN=Tests only', '-keyout', key, '-out', cert);
   }
 
   /**
@@ -32,11 +32,11 @@ export class CertificateAuthority {
    */
   issue(name: string, ...subjects: string[]): Certificate {
     this.serial++;
-    const issued = this.files(`${this.serial}`);
-    const request = this.file('request.pem');
-    const extensions = this.file('extensions.cnf');
+    const issued = this.pathsOf(`${this.serial}`);
+    const request = this.pathOf('request.pem');
+    const extensions = this.pathOf('extensions.cnf');
     writeFileSync(extensions, subjects.length > 0 ? `subjectAltName=${subjects.join()}\n` : '');
-    openssl('req', ...NEW_KEY, '-subj', `/CN=${name}`, '-keyout', issued.key, '-out', request);
+    openssl('req', ...NEW_KEY_OPTIONS, '-subj', `/CN=${name}`, '-keyout', issued.key, '-out', request);
     const signer = ['-CA', this.root.cert, '-CAkey', this.root.key];
     const signed = ['-in', request, '-extfile', extensions, '-out', issued.cert];
     openssl('x509', '-req', ...signed, ...signer, '-set_serial', `${this.serial}`, '-days', '2');
@@ -47,12 +47,12 @@ export class CertificateAuthority {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  file(name: string): string {
+  private pathOf(name: string): string {
     return join(this.folder, name);
   }
 
-  private files(name: string): Certificate {
-    return { cert: this.file(`${name}.pem`), key: this.file(`${name}.key`) };
+  private pathsOf(name: string): Certificate {
+    return { cert: this.pathOf(`${name}.pem`), key: this.pathOf(`${name}.key`) };
   }
 }
 

@@ -1,12 +1,13 @@
-// A collector of traces: OTLP over HTTP with protobuf. The numbers of fields are those of opentelemetry-proto.
+// A collector of traces: OTLP over HTTP with protobuf. The numbers are those of opentelemetry-proto.
 import { once } from 'node:events';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { listen } from './ports.js';
 import { sayIfLate } from './waiting.js';
 
-/** The limits of the exporter, in milliseconds. With usual limits a slow machine would drop spans. */
-const NEVER = '3600000';
+/** The time limits of the exporter. With the usual limits a slow machine would drop spans. */
+const HOUR_MS = '3600000';
+const [SPAN_KIND_SERVER, STATUS_CODE_ERROR] = [2, 2];
 const STATUSES = { takes: 200, refuses: 503, drops: 400 };
 
 export class Collector {
@@ -19,7 +20,7 @@ export class Collector {
     private readonly server: Server,
     private readonly port: number,
   ) {
-    server.setMaxListeners(0);
+    server.setMaxListeners(Infinity);
     server.on('request', (request, response) => void this.take(request, response));
   }
 
@@ -28,13 +29,13 @@ export class Collector {
     return new Collector(server, await listen(server));
   }
 
-  /** The variables with which a service sends its traces here: without pauses, and without limits. */
+  /** The variables with which a service sends its traces here, almost immediately and practically without limits. */
   get environment(): Record<string, string> {
     return {
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${this.port}`,
       OTEL_BSP_SCHEDULE_DELAY: '50',
-      OTEL_BSP_EXPORT_TIMEOUT: NEVER,
-      OTEL_EXPORTER_OTLP_TIMEOUT: NEVER,
+      OTEL_BSP_EXPORT_TIMEOUT: HOUR_MS,
+      OTEL_EXPORTER_OTLP_TIMEOUT: HOUR_MS,
     };
   }
 
@@ -96,12 +97,12 @@ function readSpan(span: ProtobufMessage, resource: Record<string, unknown>): Col
     traceState: span.text(3),
     parentSpanId: span.bytes(4).toString('hex'),
     name: span.text(5),
-    isServer: span.integer(6) === 2,
+    isServer: span.integer(6) === SPAN_KIND_SERVER,
     milliseconds: Number(nanoseconds) / 1e6,
     attributes: readAttributes(span, 9),
     events: span.messages(11).map((event) => event.text(2)),
     linkedTraceIds: span.messages(13).map((link) => link.bytes(1).toString('hex')),
-    isError: status?.integer(3) === 2,
+    isError: status?.integer(3) === STATUS_CODE_ERROR,
     statusMessage: status?.text(2) ?? '',
     resource,
   };
@@ -171,19 +172,19 @@ class WireReader {
 
   *fields(): Generator<WireField> {
     while (this.position < this.bytes.length) {
-      const tag = Number(this.varint());
-      yield { number: tag >> 3, value: this.value(tag & 7) };
+      const tag = Number(this.readVarint());
+      yield { number: tag >> 3, value: this.readValue(tag & 7) };
     }
   }
 
-  private value(wireType: number): WireValue {
+  private readValue(wireType: number): WireValue {
     switch (wireType) {
       case 0:
-        return this.varint();
+        return this.readVarint();
       case 1:
         return this.take(8);
       case 2:
-        return this.take(Number(this.varint()));
+        return this.take(Number(this.readVarint()));
       case 5:
         return this.take(4);
       default:
@@ -192,7 +193,7 @@ class WireReader {
   }
 
   /** Reads a number: seven bits of each byte, the lowest first. The eighth bit says that a further byte follows. */
-  private varint(): bigint {
+  private readVarint(): bigint {
     let result = 0n;
     let shift = 0n;
     for (;;) {

@@ -46,7 +46,7 @@ export interface OpenApiDocument {
 }
 
 /** The headers that an OpenAPI document need not describe: HTTP itself describes them, or CORS adds them. */
-const UNDESCRIBED = /^(?:connection|keep-alive|date|content-type|content-length|vary|access-control-.*)$/;
+const UNDESCRIBED_HEADERS = /^(?:connection|keep-alive|date|content-type|content-length|vary|access-control-.*)$/;
 
 /** Compares replies of the operations with an OpenAPI document. */
 export class Contract {
@@ -91,7 +91,7 @@ export class Contract {
   }
 
   /** Returns what in the value does not fit the schema, or undefined if the value fits. */
-  fault(schema: object, value: unknown): string | undefined {
+  findFault(schema: object, value: unknown): string | undefined {
     const absolute = '$ref' in schema ? { $ref: `document${String(schema.$ref)}` } : schema;
     return this.ajv.validate(absolute, value) ? undefined : this.ajv.errorsText();
   }
@@ -101,14 +101,14 @@ export class Contract {
    * @throws Error if the document does not describe the reply
    */
   check(method: string, target: string, reply: Reply): void {
-    const [address = ''] = target.split('?');
-    const path = this.withoutServer(address);
+    const [fullPath = ''] = target.split('?');
+    const path = this.withoutBasePath(fullPath);
     if (!this.operation(path) || (method !== 'GET' && method !== 'HEAD')) return;
     const response = this.response(path, reply.status);
     const faults = response
       ? [
           ...this.describedHeaderFaults(response, reply),
-          ...otherHeaderFaults(response, reply),
+          ...undescribedHeaderFaults(response, reply),
           ...this.bodyFaults(response, reply, method),
         ]
       : ['the status is not described'];
@@ -124,7 +124,7 @@ export class Contract {
         if (required) faults.push(`${name} is missing`);
         continue;
       }
-      const fault = this.fault(schema, schema.type === 'integer' ? Number(text) : text);
+      const fault = this.findFault(schema, schema.type === 'integer' ? Number(text) : text);
       if (fault) faults.push(`${name} is ${text}: ${fault}`);
     }
     return faults;
@@ -136,16 +136,16 @@ export class Contract {
     const media = content[type ?? ''];
     if (!media) return [`the content type ${type} is not described`];
     if (method === 'HEAD') return text === '' ? [] : ['HEAD has a body'];
-    const fault = this.fault(media.schema, JSON.parse(text));
+    const fault = this.findFault(media.schema, JSON.parse(text));
     return fault ? [fault] : [];
   }
 
-  /** Removes the server's address from an address. BASE_PATH may be a part of the server's address. */
-  private withoutServer(address: string): string {
+  /** Removes BASE_PATH from a path, because the document has BASE_PATH in the URL of the server. */
+  private withoutBasePath(path: string): string {
     const [server] = this.document.servers;
     const { pathname } = new URL(server?.url ?? '/', 'http://localhost');
-    const base = pathname.replace(/\/$/, '');
-    return address.startsWith(base) ? address.slice(base.length) : address;
+    const basePath = pathname.replace(/\/$/, '');
+    return path.startsWith(basePath) ? path.slice(basePath.length) : path;
   }
 
   private resolve<T extends object>(part: T | Reference): T {
@@ -157,8 +157,8 @@ export class Contract {
   }
 }
 
-function otherHeaderFaults({ headers: described }: Response, { headers }: Reply): string[] {
+function undescribedHeaderFaults({ headers: described }: Response, { headers }: Reply): string[] {
   const known = new Set(Object.keys(described).map((name) => name.toLowerCase()));
-  const others = [...headers.keys()].filter((name) => !known.has(name) && !UNDESCRIBED.test(name));
+  const others = [...headers.keys()].filter((name) => !known.has(name) && !UNDESCRIBED_HEADERS.test(name));
   return others.map((name) => `${name} is not described`);
 }

@@ -6,13 +6,13 @@ export type TestDatabase = Awaited<ReturnType<typeof createDatabase>>;
 
 /** The password of every role on the servers of the tests. These servers listen only on the loopback address. */
 export const PASSWORD = 'tests-only';
-/** Makes the workers of Jest wait for each other. No test uses this number for a lock in the database `postgres`. */
-const LOCK = 'select pg_advisory_lock(20251)';
+/** Lets one worker of Jest at a time copy the template. In the database `postgres` nobody else locks this number. */
+const LOCK_TEMPLATE = 'select pg_advisory_lock(20251)';
 
 /** Does the work with a session, and then ends the session. */
 export async function withSession<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client(url);
-  client.on('error', () => undefined); // the running query fails
+  client.on('error', () => undefined); // the query that runs reports the error
   try {
     await client.connect();
     return await work(client);
@@ -35,7 +35,7 @@ export async function createDatabase({
   server = process.env['TEST_POSTGRES_URL'] ?? '',
 } = {}) {
   await withSession(server, async (client) => {
-    await client.query(LOCK);
+    await client.query(LOCK_TEMPLATE);
     await client.query(`create database ${name} template ${migrated ? 'template_orders' : 'template1'}`);
   });
   const url = Object.assign(new URL(server), { pathname: `/${name}` }).href;
@@ -49,10 +49,7 @@ export async function createDatabase({
   return {
     url, // for the superuser, so that a test may prepare anything
     name,
-    /**
-     * Returns the address for another role, such as those of production. The service uses order_lookup_service, which
-     * may only read.
-     */
+    /** Returns the address for another role, such as order_lookup_service, which may only read. */
     urlOf: (username: string) => Object.assign(new URL(url), { username, password: PASSWORD }).href,
     query: async <Row extends QueryResultRow = QueryResultRow>(sql: string, parameters?: unknown[]) =>
       (await pool.query<Row>(sql, parameters)).rows,

@@ -9,11 +9,12 @@ import type { World } from './world.js';
 
 const TARGETS = [...ALL_PATHS, `${PATHS.communicationCodes}?codeType=MOMENT`];
 /** The number of codes that begin, and that end, at each moment. A mixed answer would contain codes of two moments. */
-const CODES = 25;
+const CODES_PER_MOMENT = 25;
+const VALUES_PER_MOMENT = 1;
 /** The time from the commit to the first moment. In this time all replicas read all moments. */
 const LEAD_MS = 4_000;
-/** The additional pause before the moments of the outage. In this time PostgreSQL stops. */
-const OUTAGE_MS = 3_000;
+/** The additional time before the first moment of the outage. In this time PostgreSQL stops. */
+const STOP_MS = 3_000;
 const MAX_FAULTS = 100;
 
 interface MomentOptions {
@@ -30,14 +31,15 @@ interface MomentReport {
   /** Replies with the codes of a moment that had not come yet. */
   readonly early: string[];
   /** For each moment, the time from the first to the last replica that switched. */
-  readonly spreads: number[];
+  readonly spreadsMs: number[];
   /** For each moment and replica, the time from the moment until the replica switched. */
-  readonly late: number[];
+  readonly delaysMs: number[];
 }
 
 /** The moments, which are numbered. Codes and values have the number of their moment in their text. */
-interface Plan {
+interface Schedule {
   readonly count: number;
+  /** The number of the moment after which the database goes away. */
   readonly middle: number;
   /** Returns the time of the moment with this number, in milliseconds. */
   readonly toTime: (number: number) => number;
@@ -46,48 +48,48 @@ interface Plan {
 /**
  * Commits moments at which one value and 25 codes begin while others end. Then asks all replicas for all codes every
  * few milliseconds. The database uses the clock of this machine, as this process does.
- * @param away is called after the moment in the middle, and takes the database away. By then all replicas have read all
- *   moments, so they serve the later moments without the database
+ * @param takeDatabaseAway is called after the moment in the middle. By then all replicas have read all moments, so they
+ *   serve the later moments without the database
  */
 export async function watchMoments<Service extends ReachableService>(
   { database, replicas, headers }: World<Service>,
   { count, apartMs, everyMs = 5 }: MomentOptions,
-  away: () => Promise<unknown>,
+  takeDatabaseAway: () => Promise<unknown>,
 ): Promise<MomentReport> {
-  const plan = makePlan(count, apartMs);
-  await commit(database, plan);
+  const schedule = makeSchedule(count, apartMs);
+  await commit(database, schedule);
   const requests = TARGETS.map((path) => requestTo(path, headers));
-  const watches = replicas.map(({ url }, index) => new Watch(`replica ${index}`, url, plan));
+  const watches = replicas.map(({ url }, index) => new Watch(`replica ${index}`, url, schedule));
   const outage = async (): Promise<void> => {
     await until(async () => {
       const haveAllRead = watches.every(({ switchedAt }) => switchedAt.size > 0);
-      return haveAllRead && Date.now() > plan.toTime(plan.middle) + apartMs / 2;
+      return haveAllRead && Date.now() > schedule.toTime(schedule.middle) + apartMs / 2;
     });
-    await away();
+    await takeDatabaseAway();
   };
   await Promise.all([outage(), ...watches.map((watch) => watch.run(requests, everyMs))]);
-  return makeReport(plan, watches);
+  return makeReport(schedule, watches);
 }
 
-function makePlan(count: number, apartMs: number): Plan {
+function makeSchedule(count: number, apartMs: number): Schedule {
   const middle = Math.floor(count / 2);
   const base = Date.now() + LEAD_MS;
   const toTime = (number: number): number => {
-    const afterOutage = number > middle ? OUTAGE_MS : 0;
+    const afterOutage = number > middle ? STOP_MS : 0;
     return base + number * apartMs + afterOutage;
   };
   return { count, middle, toTime };
 }
 
 /** Commits all moments. The codes with the number 0 are valid from the beginning, and those of the last moment stay. */
-async function commit(database: TestDatabase, { count, toTime }: Plan): Promise<void> {
+async function commit(database: TestDatabase, { count, toTime }: Schedule): Promise<void> {
   const values: string[] = [];
   const codes: string[] = [];
   for (let number = 0; number <= count; number++) {
     const begin = number === 0 ? 'null' : `to_timestamp(${toTime(number) / 1000})`;
     const end = number === count ? 'null' : `to_timestamp(${toTime(number + 1) / 1000})`;
     values.push(`('orderType', 'Moment ${number}', ${begin}, ${end})`);
-    for (let code = 0; code < CODES; code++)
+    for (let code = 0; code < CODES_PER_MOMENT; code++)
       codes.push(`('MOMENT', 'C${code}-${number}', 'Moment ${number}', ${begin}, ${end})`);
   }
   await database.query(
@@ -111,7 +113,7 @@ class Watch {
   constructor(
     private readonly name: string,
     private readonly url: string,
-    private readonly plan: Plan,
+    private readonly schedule: Schedule,
   ) {}
 
   async run(requests: readonly string[], everyMs: number): Promise<void> {
@@ -126,23 +128,23 @@ class Watch {
   }
 
   private get isUnderWay(): boolean {
-    return this.current < this.plan.count && this.mixed.length < MAX_FAULTS;
+    return this.current < this.schedule.count && this.mixed.length < MAX_FAULTS;
   }
 
   private judge(reply: RawReply, receivedAt: number): void {
-    const numbers = numbersIn(reply);
+    const numbers = findMomentNumbers(reply);
     const [number = -1] = numbers;
     const isRight = isWhole(reply, numbers) && number >= this.current;
-    const hasRead = this.current >= 0 || new Set(numbers).size > 1;
+    const hasReadMoments = this.current >= 0 || new Set(numbers).size > 1;
     if (isRight) this.take(number, receivedAt);
-    else if (hasRead)
+    else if (hasReadMoments)
       this.mixed.push(
         `${this.name}, status ${reply.status}, ${number} after ${this.current}: ${reply.body.toString()}`,
       );
   }
 
   private take(number: number, receivedAt: number): void {
-    const tooEarlyMs = this.plan.toTime(number) - receivedAt;
+    const tooEarlyMs = this.schedule.toTime(number) - receivedAt;
     if (number > 0 && tooEarlyMs > 0) this.early.push(`${this.name}, moment ${number}: ${tooEarlyMs} ms`);
     for (let switched = this.current + 1; switched <= number; switched++) this.switchedAt.set(switched, receivedAt);
     this.current = number;
@@ -151,7 +153,7 @@ class Watch {
 }
 
 /** Returns the numbers of the moments to which the codes and values of an answer belong. */
-function numbersIn({ body }: RawReply): number[] {
+function findMomentNumbers({ body }: RawReply): number[] {
   return (
     body
       .toString()
@@ -163,22 +165,22 @@ function numbersIn({ body }: RawReply): number[] {
 /** Returns whether an answer contains everything of one moment, and nothing of another moment. */
 function isWhole({ status, etag, body }: RawReply, numbers: readonly number[]): boolean {
   const isOfOneMoment = new Set(numbers).size === 1;
-  const isComplete = [1, CODES].includes(numbers.length);
+  const isComplete = [VALUES_PER_MOMENT, CODES_PER_MOMENT].includes(numbers.length);
   return status === 200 && isOfOneMoment && isComplete && etag === makeEntityTag(body);
 }
 
-function makeReport({ count, toTime }: Plan, watches: readonly Watch[]): MomentReport {
+function makeReport({ count, toTime }: Schedule, watches: readonly Watch[]): MomentReport {
   const report: MomentReport = {
     replies: watches.reduce((sum, { replies }) => sum + replies, 0),
     mixed: watches.flatMap(({ mixed }) => mixed),
     early: watches.flatMap(({ early }) => early),
-    spreads: [],
-    late: [],
+    spreadsMs: [],
+    delaysMs: [],
   };
   for (let number = 1; number <= count; number++) {
     const times = watches.map(({ switchedAt }) => switchedAt.get(number) ?? NaN);
-    report.spreads.push(Math.max(...times) - Math.min(...times));
-    report.late.push(...times.map((time) => time - toTime(number)));
+    report.spreadsMs.push(Math.max(...times) - Math.min(...times));
+    report.delaysMs.push(...times.map((time) => time - toTime(number)));
   }
   return report;
 }

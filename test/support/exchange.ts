@@ -15,7 +15,7 @@ export const readReply = async (response: Response): Promise<Reply> => {
 
 export interface Exchange {
   readonly responses: readonly Reply[];
-  /** Whether the server closed the connection. */
+  /** True if the server closed the connection. */
   readonly closed: boolean;
 }
 
@@ -24,7 +24,7 @@ const QUIET_MS = 50;
 
 /**
  * Sends pieces of bytes as they are, and collects the answers until the server closes the connection.
- * @param options.answers a number of answers. If so many are whole, and no byte follows, the exchange ends, too
+ * @param options.answers the number of complete answers after which the exchange ends, too, if no further byte comes
  */
 export function exchange(
   port: number,
@@ -58,7 +58,7 @@ export function exchange(
           if (socket.destroyed) return;
           socket.write(piece);
           await pause(pauseMs);
-          await turn(); // reads first what has come: after a write to a connection that was reset, it would be lost
+          await turn(); // reads what has come: a write to a reset connection would discard it
         }
       })();
     });

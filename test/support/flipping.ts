@@ -41,9 +41,9 @@ interface FlipReport {
 }
 
 /**
- * Flips every code between two sets as fast as a writer can, while eight readers ask all replicas for all lists. A body
- * is a fault unless it is wholly of one set, the same on all replicas, and has the entity tag of its bytes. The run
- * ends after both sets were seen twice.
+ * Changes every code between two sets as fast as a writer can, while eight readers ask all replicas for all lists. A
+ * body is a fault unless it is wholly of one set, the same on all replicas, and has the entity tag of its bytes. The
+ * run ends when both sets were seen twice and enough replies have come.
  * @param options.wanted the least number of replies
  */
 export async function flipCodes(
@@ -72,12 +72,12 @@ export async function flipCodes(
   };
   const requests = makeRequests(credentials);
   const read = async (number: number): Promise<void> => {
-    const reader = await Reader.to(at(replicas, number).url);
+    const reader = await Reader.to(cyclicAt(replicas, number).url);
     for (let turn = number; !isOver(); turn++)
       judge(report, {
-        target: at(TARGETS, turn),
-        answers: at(expected, turn),
-        reply: await reader.ask(at(requests, turn)),
+        target: cyclicAt(TARGETS, turn),
+        answers: cyclicAt(expected, turn),
+        reply: await reader.ask(cyclicAt(requests, turn)),
       });
     reader.close();
   };
@@ -90,7 +90,7 @@ export async function flipCodes(
 }
 
 /** Returns the entry at an index. After the last entry the list begins again. */
-function at<Entry>(list: readonly Entry[], index: number): Entry {
+function cyclicAt<Entry>(list: readonly Entry[], index: number): Entry {
   return list[index % list.length] as Entry;
 }
 
@@ -107,12 +107,12 @@ async function bothAnswers(
   lastDescription: string,
 ): Promise<Answers[]> {
   const requests = makeRequests(credentials);
-  const allCodes = at(requests, TARGETS.indexOf(PATHS.communicationCodes));
+  const allCodes = cyclicAt(requests, TARGETS.indexOf(PATHS.communicationCodes));
   const readers = await Promise.all(replicas.map(({ url }) => Reader.to(url)));
   const bodiesWith = async (text: string): Promise<Buffer[]> => {
     for (const reader of readers) await until(async () => (await reader.ask(allCodes)).body.includes(text));
     const bodies: Buffer[] = [];
-    for (const request of requests) bodies.push((await at(readers, 0).ask(request)).body);
+    for (const request of requests) bodies.push((await cyclicAt(readers, 0).ask(request)).body);
     return bodies;
   };
   const plain = await bodiesWith(`"${lastDescription}"`);
@@ -120,8 +120,8 @@ async function bothAnswers(
   const flipped = await bodiesWith(`"~${lastDescription}"`);
   for (const reader of readers) reader.close();
   return TARGETS.map((_, index) => ({
-    plain: withTag(at(plain, index)),
-    flipped: withTag(at(flipped, index)),
+    plain: withTag(cyclicAt(plain, index)),
+    flipped: withTag(cyclicAt(flipped, index)),
   }));
 }
 
@@ -129,13 +129,13 @@ function withTag(bytes: Buffer) {
   return { bytes, etag: makeEntityTag(bytes) };
 }
 
-interface Exchange {
+interface JudgedReply {
   readonly target: string;
   readonly answers: Answers;
   readonly reply: RawReply;
 }
 
-function judge(report: FlipReport, { target, answers, reply }: Exchange): void {
+function judge(report: FlipReport, { target, answers, reply }: JudgedReply): void {
   const { status, etag, body } = reply;
   report.replies++;
   const set = findSet(answers, body);

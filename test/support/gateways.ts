@@ -61,7 +61,7 @@ export async function startBalancer(
 }
 
 /** The kinds of temporary files that nginx by default writes into folders that an ordinary user may not change. */
-const TEMPORARY = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+const TEMPORARY_FILES = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
 
 /**
  * Starts nginx with deploy/nginx/nginx.conf.
@@ -82,7 +82,7 @@ export async function startNginx(
     .replace('/run/nginx.pid', `${folder}/nginx.pid`)
     .replace(
       /^http \{$/m,
-      (line) => `${line}\n${TEMPORARY.map((name) => `  ${name}_temp_path ${folder}/${name};\n`).join('')}`,
+      (line) => `${line}\n${TEMPORARY_FILES.map((name) => `  ${name}_temp_path ${folder}/${name};\n`).join('')}`,
     )
     .replace(/(^ *server 10\..*\n)+/m, servers)
     .replace('listen 443 ssl', `listen 127.0.0.1:${port}${certificate ? ' ssl' : ''}`)
@@ -105,7 +105,7 @@ async function serve(command: string[], folder: string, port: number): Promise<F
   const url = `http://127.0.0.1:${port}`;
   await until(async () => {
     const hasEnded = child.exitCode !== null;
-    // nginx answers this path itself
+    // nginx itself answers this path, and a balancer asks a replica
     return hasEnded || (await fetch(`${url}/.problem`)).status < 500;
   });
   if (child.exitCode !== null) throw new Error(`${command[0]}: ${output.stderr}`);

@@ -26,7 +26,7 @@ async function startRun(): Promise<void> {
   process.env['TEST_POSTGRES_URL'] = (await startMigratedPostgres()).url;
 }
 
-/** Removes proxies for Jest's workers, because tests ask only this machine. This process has read its own already. */
+/** Makes Jest's workers connect without a proxy, because tests call only this machine. */
 function avoidProxies(): void {
   delete process.env['NODE_USE_ENV_PROXY'];
   for (const host of ['127.0.0.1', 'localhost', '[::1]']) exemptFromProxy(host);

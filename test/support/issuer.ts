@@ -34,7 +34,7 @@ export function encodePart(part: object): string {
 /** A kilobyte that becomes more than 1 MiB when it is decompressed. The service reads at most 1 MiB of an answer. */
 const BOMB = gzipSync(`{"keys":[]}${' '.repeat(1024 ** 2)}`);
 
-/** The ways in which the issuer answers a request for its key set. */
+/** The faulty ways in which the issuer answers a request for its key set. */
 const FAULTS = {
   down: (response: ServerResponse) => response.destroy(),
   slow: () => undefined,
@@ -85,7 +85,7 @@ export class Issuer {
   private readonly held: (() => void)[] = [];
   private hasMoved = false;
   /** The key set that the old address still answers, after `move`. */
-  private left: JWK[] | undefined;
+  private keysAtOldAddress: JWK[] | undefined;
 
   private constructor(
     private readonly server: Server,
@@ -161,7 +161,7 @@ export class Issuer {
   /** Publishes the key set at another address. The old address still answers with the old key set, or with 404. */
   move({ isOldLeft = true } = {}): void {
     this.hasMoved = true;
-    this.left = isOldLeft ? this.published : undefined;
+    this.keysAtOldAddress = isOldLeft ? this.published : undefined;
   }
 
   /** Gives the answers that the fault `held` has kept back. */
@@ -191,7 +191,7 @@ export class Issuer {
     this.keySetHitsMs.push(performance.now());
     const node = this.nodes[this.keySetHitsMs.length % this.nodes.length];
     const keys = [...(node ?? this.published)];
-    if (url === '/jwks' && this.left) sendJson(response, { keys: this.left });
+    if (url === '/jwks' && this.keysAtOldAddress) sendJson(response, { keys: this.keysAtOldAddress });
     else if (url === '/jwks' && this.hasMoved) response.writeHead(404).end();
     else if (this.fault === 'none' || this.fault === 'silent metadata') sendJson(response, { keys });
     else this.spoil(response, this.fault);

@@ -5,22 +5,25 @@ import type { World } from './world.js';
 import { Traffic, type TrafficOptions } from './traffic.js';
 import { PATHS } from './paths.js';
 
+/** The least number of requests, also if the fault is short. */
+const LEAST_REQUESTS = 20;
+
 /**
- * Sends mixed traffic to the replicas while `fault` takes the database away and gives it back. `fresh` is the time in
- * milliseconds until a change after the outage is served.
+ * Sends mixed traffic to the replicas while `fault` takes the database away and gives it back. `freshAfterMs` is the
+ * time until a change after the outage is served.
  */
-export async function outlive(
-  { replicas, credentials, database, headers }: World,
+export async function sendTrafficDuring(
   fault: () => Promise<unknown>,
+  { replicas, credentials, database, headers }: World,
   options: TrafficOptions,
 ) {
   let next = 0;
   const target = (): string => replicas[next++ % replicas.length]?.url ?? '';
   const traffic = new Traffic(target, credentials, options);
   const readiness = { asked: 0, not200: 0 };
-  const over = new AbortController();
+  const probing = new AbortController();
   const probe = async (service: RunningService): Promise<void> => {
-    while (!over.signal.aborted) {
+    while (!probing.signal.aborted) {
       const { status } = await service.readiness();
       readiness.asked++;
       if (status !== 200) readiness.not200++;
@@ -40,13 +43,13 @@ export async function outlive(
       );
       return bodies.every((body) => body.includes(value));
     });
-    const fresh = performance.now() - committedAt;
-    await until(async () => traffic.asked > 20); // a few requests at least, also if the fault was short
-    over.abort();
+    const freshAfterMs = performance.now() - committedAt;
+    await until(async () => traffic.asked >= LEAST_REQUESTS);
+    probing.abort();
     await probes;
-    return { fresh, readiness, traffic: await traffic.stop() };
+    return { freshAfterMs, readiness, traffic: await traffic.stop() };
   } finally {
-    over.abort();
+    probing.abort();
     await traffic.stop();
   }
 }

@@ -25,14 +25,14 @@ export interface PostgresServer {
   readonly remove: () => Promise<void>;
 }
 
-/** @param fillData makes the data with which the server starts. The default is an empty cluster */
+/** @param fillData makes the data with which the server starts. By default the server has only its own databases */
 export async function startPostgres(fillData?: (data: string) => Promise<void>): Promise<PostgresServer> {
-  // `npm run test:postgres` names the package of another version
+  // With `npm run test:postgres` this variable names the package of another version
   const programs = await findPrograms(process.env['TEST_POSTGRES']);
   const folder = await mkdtemp(join(tmpdir(), 'order-lookup-'));
   const server = new Server(programs, folder);
   const port = await freePort();
-  // 300 sessions are enough for all workers. Without fsync writes are faster, and no test needs them after a power cut
+  // 300 sessions are enough for all workers of Jest. Without fsync writes are faster, but would not survive a power cut
   const start = () => server.start(port, { fsync: 'off', max_connections: 300 });
   const url = `postgres://postgres:${PASSWORD}@127.0.0.1:${port}/postgres`;
   if (fillData) await fillData(server.data);
@@ -50,7 +50,7 @@ export async function startPostgres(fillData?: (data: string) => Promise<void>):
     kill: async () => {
       const postmaster = server.lockFile?.processId;
       if (postmaster === undefined) return;
-      // The postmaster first: it would replace the processes that end
+      // The postmaster is killed first, because it would replace the processes that end
       for (const pid of [postmaster, ...(await listSessions(url))]) signal(pid, 'SIGKILL');
       await sayIfLate(`the port ${port}, which a killed PostgreSQL used`, async () => {
         while (!(await isFree(port))) await pause(10);

@@ -1,6 +1,6 @@
-/** Returns the variables with which a process runs this program before its own. */
-export const preload = (program: string): { NODE_OPTIONS: string } => ({
-  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(program)}`,
+/** Returns the variables with which Node.js runs this code before its program. */
+export const preload = (code: string): { NODE_OPTIONS: string } => ({
+  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}`,
 });
 
 /** Returns the variables with which the wall clock of a process is this many milliseconds ahead of the machine's. */

@@ -3,22 +3,23 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** The number of clock ticks in a second. /proc counts CPU time in ticks (USER_HZ, 100 on every common Linux). */
-const TICKS = 100;
+/** The unit of CPU time in /proc (USER_HZ), which is the same on every common Linux. */
+const TICKS_PER_SECOND = 100;
 
-const mebibytes = (pid: number, name: string): number =>
+const readMebibytes = (pid: number, name: string): number =>
   Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
 /** Returns the resident memory now, in MiB. */
-export const residentMebibytes = (pid: number): number => mebibytes(pid, 'VmRSS');
+export const residentMebibytes = (pid: number): number => readMebibytes(pid, 'VmRSS');
 
 /** Returns the largest resident memory so far, in MiB. */
-export const peakMebibytes = (pid: number): number => mebibytes(pid, 'VmHWM');
+export const peakMebibytes = (pid: number): number => readMebibytes(pid, 'VmHWM');
 
 /** Returns the CPU time of all threads so far, in seconds, with that of the kernel. */
 export function cpuSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / TICKS;
+  const [, afterName = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
+  const [userTicks, kernelTicks] = afterName.split(' ').slice(11, 13).map(Number);
+  return ((userTicks ?? NaN) + (kernelTicks ?? NaN)) / TICKS_PER_SECOND;
 }
 
 /** Returns the number of open files and connections of a process. */

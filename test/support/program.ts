@@ -9,7 +9,7 @@ export const PROJECT = process.cwd();
 /** Reads a file of the project. */
 export const readText = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
 
-/** Returns the variables of a program of ours: few of the test's, and its own. A killed run is found by its TMPDIR. */
+/** Returns the given variables, and three of the test's. remove-run.mjs finds programs of a killed run by TMPDIR. */
 export function cleanEnvironment(environment: Record<string, string>): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR } = process.env;
   return { PATH, HOME, TMPDIR, ...environment };

@@ -15,11 +15,11 @@ export const MIGRATIONS = readdirSync(join(PROJECT, 'migrations')).map((file) =>
 export function editFile(path: string, found: RegExp, replacement: string): void {
   const text = readFileSync(path, 'utf8');
   const edited = text.replaceAll(found, replacement);
-  if (edited === text) throw new Error(`${path} holds no ${found.source}`);
+  if (edited === text) throw new Error(`${path} contains no ${found.source}`);
   writeFileSync(path, edited);
 }
 
-/** A copy of the program with migrations of its own, so that a test can add some. */
+/** A copy of the programs and of the migrations, so that a test can add migrations. */
 export class ProgramCopy {
   readonly migrations: string;
   /** The variables of the commands. */
@@ -59,8 +59,8 @@ export class ProgramCopy {
 }
 
 /**
- * Makes a copy of the programs and a database, until the last test of a file has ended. After each test, the files of
- * the migrations and the variables are reset. The content of the database is not.
+ * Makes a copy of the programs and a database, which are removed after the last test of a file. After each test, the
+ * files of the migrations and the variables are reset. The content of the database is not.
  * @param urlOf the address of the database that the commands use
  */
 export async function useProgramCopy(urlOf = (database: TestDatabase): string => database.url) {

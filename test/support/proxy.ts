@@ -22,8 +22,8 @@ export class Proxy {
         return;
       }
       const upstream = connect(Number(target.port), target.hostname);
-      this.join(client, upstream);
-      this.join(upstream, client);
+      this.forward(client, upstream);
+      this.forward(upstream, client);
     });
   }
 
@@ -49,7 +49,7 @@ export class Proxy {
     return this.mode === 'pass';
   }
 
-  private join(from: Socket, to: Socket): void {
+  private forward(from: Socket, to: Socket): void {
     this.sockets.add(from);
     from.on('data', (chunk) => {
       if (this.passes(chunk)) to.write(chunk);

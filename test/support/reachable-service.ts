@@ -1,14 +1,14 @@
 import { until } from './until.js';
 import { sayIfLate } from './waiting.js';
 
-/** A new connection for each request: the management port closes idle ones, just when a slow client sends a request. */
-const ONCE = { headers: { Connection: 'close' } };
+/** Opens a connection for each request: the management port may close an idle one just when a slow test uses it. */
+const NEW_CONNECTION = { headers: { Connection: 'close' } };
 
 /** A service as its callers and operators see it, wherever it runs. */
 export abstract class ReachableService {
   abstract get url(): string;
   abstract get managementUrl(): string;
-  /** Ends the service as fast as possible. Other tests show that it ends in order. */
+  /** Ends the service as fast as possible. */
   abstract kill(): Promise<void>;
 
   protected constructor(protected readonly log = new ServiceLog()) {}
@@ -33,7 +33,7 @@ export abstract class ReachableService {
   }
 
   async readiness(): Promise<{ readonly status: number; readonly text: string }> {
-    const response = await fetch(`${this.managementUrl}/health/ready`, ONCE);
+    const response = await fetch(`${this.managementUrl}/health/ready`, NEW_CONNECTION);
     return { status: response.status, text: await response.text() };
   }
 
@@ -42,9 +42,9 @@ export abstract class ReachableService {
     await until(async () => (await this.readiness()).status === 200);
   }
 
-  /** @param name the name of a metric, for the sum of its series; or one series with its labels */
+  /** @param name one series with its labels, or the name of a metric: then the result is the sum of its series */
   async metric(name: string): Promise<number> {
-    const response = await fetch(`${this.managementUrl}/metrics`, ONCE);
+    const response = await fetch(`${this.managementUrl}/metrics`, NEW_CONNECTION);
     const lines = (await response.text()).split('\n');
     const series = lines.filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
     const values = series.map((line) => Number(line.slice(line.lastIndexOf(' ') + 1)));

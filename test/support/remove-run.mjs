@@ -1,6 +1,6 @@
-// remove-run.mjs FOLDER waits until a test run has ended or was killed: then the system closes the standard input,
-// whose other end the run has. It ends PostgreSQL, Jest's workers and the services that they started, and removes the
-// folder of the run. It finds these processes by the folder's name in their command line or environment.
+// remove-run.mjs FOLDER waits until its standard input is closed: when the test run ends, or when it is killed. Then
+// this program ends the run's PostgreSQL, Jest's workers and their services, and removes the folder of the run. It
+// finds these processes by the folder's name in their command line or environment.
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, rmSync } from 'node:fs';
@@ -19,7 +19,7 @@ function findProcesses(folders) {
   const { stdout } = spawnSync('ps', ['axeww', '-o', 'pid=,args='], { encoding: 'utf8', maxBuffer: 2 ** 26 });
   return stdout
     .split('\n')
-    .filter((line) => folders.some((one) => line.includes(one)))
+    .filter((line) => folders.some((path) => line.includes(path)))
     .map((line) => ({ id: parseInt(line, 10), isPostgres: line.includes('postgres -D ') }))
     .filter(({ id }) => id !== process.pid);
 }
@@ -39,7 +39,7 @@ for (const { id, isPostgres } of findProcesses(folders)) {
   send(id, isPostgres ? 'SIGQUIT' : 'SIGTERM');
   send(id, 'SIGCONT');
 }
-const limitMs = performance.now() + END_LIMIT_MS;
-while (findProcesses(folders).length > 0 && performance.now() < limitMs) await pause(100);
+const giveUpAtMs = performance.now() + END_LIMIT_MS;
+while (findProcesses(folders).length > 0 && performance.now() < giveUpAtMs) await pause(100);
 for (const { id } of findProcesses(folders)) send(id, 'SIGKILL');
 for (const path of folders) rmSync(path, { recursive: true, force: true, maxRetries: 10 });

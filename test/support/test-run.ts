@@ -21,11 +21,11 @@ export class TestRun {
   static start(): TestRun {
     // Root's server runs as another user, who may have no access to TMPDIR
     const parent = isRoot ? '/tmp' : tmpdir();
-    removeCutRuns(parent);
+    removeKilledRuns(parent);
     const folder = mkdtempSync(join(parent, `order-lookup-run-${process.pid}-`));
     if (isRoot) chmodSync(folder, 0o755);
-    // In a process group of its own, so that Ctrl-C does not end it. It waits for the end of its standard input, which
-    // the system closes when this process has ended
+    // `detached`: Ctrl-C does not reach the remover. When this process ends, the system closes the remover's standard
+    // input, for which the remover waits
     const remover = spawn(process.execPath, [REMOVE_RUN, folder], {
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],
@@ -44,15 +44,15 @@ export class TestRun {
 }
 
 /**
- * Removes the folders of runs that were killed together with the process that would have removed their folder. Two
- * containers must not share /tmp: process ids of one do not exist in the other, so its runs would seem to have ended.
+ * Removes the folders of runs that were killed together with their remover. Two containers must not share /tmp: process
+ * ids of one do not exist in the other, so its runs would seem to have ended.
  */
-function removeCutRuns(parent: string): void {
+function removeKilledRuns(parent: string): void {
   for (const name of readdirSync(parent)) {
     const processId = Number(NAME.exec(name)?.groups?.['processId']);
     const folder = join(parent, name);
     if (!processId || isRunning(processId)) continue;
-    const isOurs = statSync(folder, { throwIfNoEntry: false })?.uid === process.geteuid?.(); // or it is already removed
+    const isOurs = statSync(folder, { throwIfNoEntry: false })?.uid === process.geteuid?.(); // false if it is gone
     if (isOurs) spawnSync(process.execPath, [REMOVE_RUN, folder], { stdio: 'ignore' });
   }
 }

@@ -28,7 +28,7 @@ const MIX: readonly Call[] = [
 ];
 /** The limit by which `npm run faults` judges. */
 export const WITHIN_A_SECOND = { limitMs: 1_000 };
-/** A request of a long run is given up after this time. */
+/** The time after which a request of a long run is given up. */
 const GIVE_UP_MS = 60_000;
 const TICK_MS = 10;
 /** The number of failures that are reported. */
@@ -78,8 +78,7 @@ export class Traffic {
     { perSecond = 200, limitMs = Infinity }: TrafficOptions = {},
   ) {
     this.limitMs = limitMs;
-    // More requests run at the same time only if answers are late. Without this bound a slow machine would send more
-    // and more, and never read an answer
+    // Without this bound a slow machine would send more and more requests, and never read an answer
     const most = limitMs === Infinity ? MOST_UNDER_WAY : (perSecond * limitMs) / 1000;
     this.timer = setInterval(() => {
       const due = ((performance.now() - this.startedAt) / 1000) * perSecond;
@@ -114,7 +113,7 @@ export class Traffic {
   private async ask(call: Call): Promise<void> {
     const url = this.target() + call.path;
     const startedAtMs = performance.now();
-    const fault = await this.faultAt(url, call);
+    const fault = await this.sendAndFindFault(url, call);
     const tookMs = performance.now() - startedAtMs;
     this.latencies.push(tookMs);
     const isLate = tookMs > this.limitMs;
@@ -128,7 +127,7 @@ export class Traffic {
     this.failures.splice(MAX_FAILURES);
   }
 
-  private async faultAt(url: string, call: Call): Promise<string | undefined> {
+  private async sendAndFindFault(url: string, call: Call): Promise<string | undefined> {
     const { key, token } = this.credentials;
     const headers = {
       'Api-Key': key,

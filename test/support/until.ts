@@ -9,8 +9,8 @@ interface Waiting {
 const waitings = new Set<Waiting>();
 
 /**
- * Checks a condition again and again until it is true. Use it if there is no event to wait for. Only the test runner
- * ends the wait. The pauses become longer, because the checked program runs on the same cores.
+ * Checks a condition again and again until it is true, or until the test runner ends the test. Use it if there is no
+ * event to wait for. The pauses become longer, because the checked program runs on the same cores.
  * @param everyMs a fixed pause, for a test that measures the time itself
  */
 export function until(holds: () => Promise<boolean>, { everyMs }: { everyMs?: number } = {}): Promise<void> {
@@ -38,7 +38,7 @@ async function ask(waiting: Waiting, everyMs: number | undefined): Promise<void>
   throw new Error(`the test has ended: ${holds.toString()}`);
 }
 
-/** Ends the waits of a test that ran out of time, so that afterEach can clean up. Says for what they waited. */
+/** Ends the waits of a test that ran out of time, so that its other hooks can clean up. Says for what they waited. */
 function endWaiting(): void {
   for (const waiting of waitings) {
     waiting.isOver = true;

@@ -80,7 +80,7 @@ export class Verifier {
     return verdict.outcome === 'refused' ? 401 : 503;
   }
 
-  /** Waits until the service waits only for the clock, or for an answer that an issuer keeps back. */
+  /** Resolves when the service waits for nothing but the clock, or an answer that an issuer keeps back. */
   async settled(): Promise<void> {
     const isHeldBack = (): boolean => this.sources.some(({ isHoldingBack }) => isHoldingBack);
     await this.until(() => isHeldBack() || !this.issuers.all.some(({ isFetching }) => isFetching));

@@ -3,7 +3,7 @@ import { clearTimeout, setTimeout } from 'node:timers';
 
 /** The time after which a wait says for what it waits. Without this, nobody would see why a test does not end. */
 const SAID_AFTER_MS = 30_000;
-/** Jest's standard error. While a program runs in this process (local-program.ts), `process.stderr` is the program's. */
+/** Jest's standard error. While local-program.ts runs a program, `process.stderr` is that of the program. */
 export const { stderr: jestStderr } = process;
 
 interface Options {

@@ -9,13 +9,13 @@ import type { ReachableService } from './reachable-service.js';
 import { type ProcessOptions, RunningService } from './running-service.js';
 import type { Credentials } from './traffic.js';
 
-export const SAMPLES = `insert into communication_code (code_type, code, description) values
+/** SQL that inserts the codes of every world. */
+export const INSERT_SAMPLES = `insert into communication_code (code_type, code, description) values
   ('SAMPLE-STATUS', 'S1', 'Sample: order received'),
   ('SAMPLE-STATUS', 'S2', 'Sample: "on the way" – größer'),
   ('SAMPLE-USAGE', 'S1', 'Sample: same code, other type'),
   ('SAMPLE-USAGE', 'a\\b"c', 'Sample: special characters'),
   ('SAMPLE-usage', 'é𝄞', 'Sample: beyond ASCII')`;
-/** The number of these codes. */
 export const SAMPLE_COUNT = 5;
 
 export interface WorldOptions<Service extends ReachableService> {
@@ -38,10 +38,10 @@ interface RequestOptions<Service extends ReachableService> {
   readonly service?: Service;
 }
 
-/** A database, an issuer, a key and ready replicas: all that a test of the service needs. */
+/** A database, an issuer, an API key, a token and ready replicas: all that a test of the service needs. */
 export class World<Service extends ReachableService = RunningService> {
   readonly replicas: Service[] = [];
-  private readonly others: ReachableService[] = [];
+  private readonly furtherReplicas: ReachableService[] = [];
   database: TestDatabase;
   issuer: Issuer;
   key: IssuedKey;
@@ -72,9 +72,9 @@ export class World<Service extends ReachableService = RunningService> {
     this.database = database;
     this.issuer = issuer;
     this.key = await issueKey(this.database); // before `prepare`, which may use the key
-    await this.database.query(SAMPLES);
+    await this.database.query(INSERT_SAMPLES);
     await this.options.prepare?.(this.database);
-    this.token = await this.longToken();
+    this.token = await this.createLongToken();
     const started = Array.from({ length: replicas }, () => this.startReadyReplica());
     this.replicas.push(...(await Promise.all(started)));
     if (!hasOwnPostgres && replicas > 0)
@@ -83,7 +83,7 @@ export class World<Service extends ReachableService = RunningService> {
   }
 
   /** Returns a token that is valid for long runs, and for replicas whose clocks are minutes apart. */
-  private longToken(): Promise<string> {
+  private createLongToken(): Promise<string> {
     const nowSeconds = Math.floor(Date.now() / 1000);
     return this.issuer.token({ claims: { iat: nowSeconds - 600, exp: nowSeconds + 8 * 3600 } });
   }
@@ -91,7 +91,7 @@ export class World<Service extends ReachableService = RunningService> {
   /** Starts one more replica, which listens, but may not be ready yet. It is not added to `replicas`. */
   async startReplica(environment: Record<string, string> = {}): Promise<Service> {
     const service = await this.options.launch(this.environmentWith(environment));
-    this.others.push(service);
+    this.furtherReplicas.push(service);
     return service;
   }
 
@@ -108,7 +108,7 @@ export class World<Service extends ReachableService = RunningService> {
     options?: ProcessOptions,
   ): Promise<RunningService> {
     const service = await RunningService.start(this.environmentWith(environment), options);
-    this.others.push(service);
+    this.furtherReplicas.push(service);
     return service;
   }
 
@@ -145,7 +145,7 @@ export class World<Service extends ReachableService = RunningService> {
 
   /** Closes the world, also if opening it failed. The replicas end first: they would ask for what is closed already. */
   async close(): Promise<void> {
-    await Promise.all([...this.replicas, ...this.others].map((replica) => replica.kill()));
+    await Promise.all([...this.replicas, ...this.furtherReplicas].map((replica) => replica.kill()));
     await this.issuer?.close();
     if (this.postgres) await this.database?.close();
     else await this.database?.drop();

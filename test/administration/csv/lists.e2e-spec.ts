@@ -12,47 +12,47 @@ import type { Outcome } from '../../support/program.js';
 import { MIGRATIONS, useProgramCopy } from '../../support/project-copy.js';
 import { until } from '../../support/until.js';
 
-const CODES = 'code_type,code,description,valid_from,valid_until';
-const VALUES = 'code_list,value,valid_from,valid_until';
+const CODES_HEADER = 'code_type,code,description,valid_from,valid_until';
+const VALUES_HEADER = 'code_list,value,valid_from,valid_until';
 /** The line ends that the commands write. */
-const WINDOWS = { record_delimiter: 'windows' };
+const WINDOWS_LINE_ENDS = { record_delimiter: 'windows' };
 const { copy, database } = await useProgramCopy();
 const client = await database.session();
 afterEach(() => database.query('truncate communication_code'));
 
-/** Writes a file, and returns its path. */
-function fileWith(text: string | Uint8Array): string {
+/** Writes list.csv, and returns its path. */
+function writeCsvFile(text: string | Uint8Array): string {
   const path = join(copy.folder, 'list.csv');
   writeFileSync(path, text);
   return path;
 }
 
-function exported(list: string): Promise<Outcome> {
+function exportList(list: string): Promise<Outcome> {
   return copy.run('codes', 'export', list);
 }
 
-/** Returns the migrations that the commands have made. */
-function written(): string[] {
+/** Returns the migrations that the commands have written. */
+function findNewMigrations(): string[] {
   const files = readdirSync(copy.migrations);
   return files.filter((name) => !MIGRATIONS.includes(name.replace('.sql', '')));
 }
 
-/** Returns the statements that the command makes of a file, without starting the program. */
-async function compare(text: string | Uint8Array, isComplete = false) {
-  const { up, down } = await compareWithTable(client, await readCsvFile(fileWith(text)), isComplete);
+/** Returns the statements of the migration of a file, without starting the program. */
+async function makeStatements(text: string | Uint8Array, isComplete = false) {
+  const { up, down } = await compareWithTable(client, await readCsvFile(writeCsvFile(text)), isComplete);
   return { up: up.join('\n'), down: down.join('\n') };
 }
 
-/** Returns the faults of a file, a line for each. */
-async function faultsOf(text: string | Uint8Array): Promise<string[]> {
-  const lines = (await refusalOf(text)).split('\n');
+/** Returns the faults of a file, without its path. */
+async function findFaults(text: string | Uint8Array): Promise<string[]> {
+  const lines = (await findRefusal(text)).split('\n');
   expect(lines.pop()).toBe('Nothing was written.');
   return lines.map((line) => line.replace(/^.*list\.csv, /, ''));
 }
 
-async function refusalOf(text: string | Uint8Array): Promise<string> {
+async function findRefusal(text: string | Uint8Array): Promise<string> {
   try {
-    await compare(text);
+    await makeStatements(text);
   } catch (error) {
     return (error as Error).message;
   }
@@ -67,46 +67,46 @@ describe('codes export', () => {
          ('T', '-1', '=cmd|A1', null, null), ('T', '2', 'a = b', null, null)`,
     );
     const lines = [
-      CODES,
+      CODES_HEADER,
       'T,-1,=cmd|A1,,',
       'T,2,a = b,,',
       'T,"a,""b""",é; x,2027-01-01T00:00:00Z,2027-01-01T00:00:00.5Z',
       '',
     ];
-    expect(await exported('communication-codes')).toEqual({
+    expect(await exportList('communication-codes')).toEqual({
       status: 0,
       stdout: lines.join('\r\n'),
       stderr: '',
     });
-    const { stdout } = await exported('code-lists');
+    const { stdout } = await exportList('code-lists');
     expect(stdout).toMatch(
       /\r\ncommentType,General,,\r\ncommentType,BOL,,\r\n[^]*\r\nequipmentType,DryVan,,\r\n[^]*\r\n$/,
     );
   });
 
   it('prints no API keys', async () => {
-    expect(await exported('keys')).toMatchObject({ status: 1, stdout: '' });
+    expect(await exportList('keys')).toMatchObject({ status: 1, stdout: '' });
   });
 
-  it('waits for a lock of its table, so that it does not print a table as empty that is being replaced', async () => {
+  it('waits for a lock of its table, so that a table that is being replaced is not printed as empty', async () => {
     await client.query(
       `begin; truncate communication_code; insert into communication_code values ('T', 'loaded', 'D')`,
     );
-    const exporting = exported('communication-codes');
+    const exporting = exportList('communication-codes');
     await until(async () => (await database.countWaiting('communication_code')) > 0);
     await client.query('commit');
     expect((await exporting).stdout).toMatch(/^code_type,.*\r\nT,loaded,D,.*\r\n$/);
   });
 
-  it('prints a file from which migrate new makes no change', async () => {
+  it('prints a file with which migrate new finds nothing to change', async () => {
     await database.query(`insert into communication_code values ('T', '1,2', 'é')`);
-    const path = fileWith((await exported('communication-codes')).stdout);
+    const path = writeCsvFile((await exportList('communication-codes')).stdout);
     expect(await copy.run('migrate', 'new', 'same', '--from', path, '--complete')).toEqual({
       status: 0,
       stdout: `The database already contains what ${path} says. Nothing was written.\n`,
       stderr: '',
     });
-    expect(written()).toEqual([]);
+    expect(findNewMigrations()).toEqual([]);
   });
 });
 
@@ -114,50 +114,50 @@ describe('migrate new --from', () => {
   it.each([
     {
       what: 'a space at the end of a code',
-      text: `${CODES}\nA,"B ",c,,`,
+      text: `${CODES_HEADER}\nA,"B ",c,,`,
       constraint: 'communication_code_is_clean_text_of_256_characters',
     },
     {
       what: 'a code that is too long',
-      text: `${CODES}\nA,${'x'.repeat(257)},c,,`,
+      text: `${CODES_HEADER}\nA,${'x'.repeat(257)},c,,`,
       constraint: 'communication_code_is_clean_text_of_256_characters',
     },
     {
       what: 'a line break in a description',
-      text: `${CODES}\nA,B,"c\nd",,`,
+      text: `${CODES_HEADER}\nA,B,"c\nd",,`,
       constraint: 'communication_code_description_is_clean_text_of_1024_characters',
     },
     {
       what: 'an end before its beginning',
-      text: `${CODES}\nA,B,c,2027-01-01T00:00:00.000002Z,2027-01-01T00:00:00.000001Z`,
+      text: `${CODES_HEADER}\nA,B,c,2027-01-01T00:00:00.000002Z,2027-01-01T00:00:00.000001Z`,
       constraint: 'communication_code_ends_after_it_begins',
     },
     {
       what: 'an invisible character',
-      text: `${CODES}\nA,B\u200bC,c,,`,
+      text: `${CODES_HEADER}\nA,B\u200bC,c,,`,
       constraint: 'communication_code_has_no_invisible_characters',
     },
     {
       what: 'a list that does not exist',
-      text: `${VALUES}\norderTypo,A,,`,
+      text: `${VALUES_HEADER}\norderTypo,A,,`,
       constraint: 'code_list_value_names_a_list',
     },
   ])('names the constraint that refuses $what, and writes nothing', async ({ text, constraint }) => {
-    const path = fileWith(text);
+    const path = writeCsvFile(text);
     const { status, stdout, stderr } = await copy.run('migrate', 'new', 'bad', '--from', path);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr.split(': ')[0]).toBe(`SQL of ${path}`);
     expect(stderr).toContain(`"${constraint}"\n  `);
     expect(stderr).toMatch(/\nNothing was written\.\n$/);
     expect(stderr).not.toContain('\u200b');
-    expect(written()).toEqual([]);
+    expect(findNewMigrations()).toEqual([]);
   });
 
-  it('inserts in the middle of a list and keeps values that the file lacks, and down restores the table', async () => {
-    const before = (await exported('code-lists')).stdout;
+  it('inserts a value in the middle of a list, keeps values that the file lacks, and can be undone by down', async () => {
+    const before = (await exportList('code-lists')).stdout;
     const lackingCount = linesOf(before).length - 3; // without the header, and without two rows of the file
-    const path = fileWith(
-      `${VALUES}\norderType,Standard,,\r\norderType,Transfer,2027-01-01T00:00:00+01:00,\norderType,Return,,\r\n`,
+    const path = writeCsvFile(
+      `${VALUES_HEADER}\norderType,Standard,,\r\norderType,Transfer,2027-01-01T00:00:00+01:00,\norderType,Return,,\r\n`,
     );
     expect(await copy.run('migrate', 'new', 'insert_transfer', '--from', path)).toEqual({
       status: 0,
@@ -169,7 +169,7 @@ describe('migrate new --from', () => {
       stderr: '',
     });
     expect(await copy.run('migrate', 'up')).toMatchObject({ status: 0, stderr: '' });
-    const after = (await exported('code-lists')).stdout;
+    const after = (await exportList('code-lists')).stdout;
     expect(after).toBe(
       before.replace(
         'orderType,Standard,,\r\n',
@@ -177,18 +177,21 @@ describe('migrate new --from', () => {
       ),
     );
     expect(await copy.run('migrate', 'down', '--yes')).toMatchObject({ status: 0 });
-    expect((await exported('code-lists')).stdout).toBe(before);
+    expect((await exportList('code-lists')).stdout).toBe(before);
   });
 
   it('with --complete says how many rows an empty file deletes', async () => {
     await database.query(`insert into communication_code values ('T', 'A', 'x'), ('T', 'B', 'y')`);
-    const { stdout } = await copy.run('migrate', 'new', 'empty', '--from', fileWith(CODES), '--complete');
+    const { stdout } = await copy.run('migrate', 'new', 'empty', '--from', writeCsvFile(CODES_HEADER), '--complete');
     expect(stdout).toMatch(/^created .*\nRows of the table that the file lacks: 2\. The migration deletes them\.\n$/);
   });
 
-  it('refuses a whole file, and names twenty faults with the line on which each record begins', async () => {
-    const bad = Array.from({ length: 15 }, (_, index) => `A,B${index},"a\r\n\nb",x,\r\nA,C${index},d,x,y\r\n`);
-    const path = fileWith(`${CODES}\r\n\r\n${bad.join('')}`);
+  it('refuses a whole file, and names twenty faults, each with the line on which its row begins', async () => {
+    const pairsWithThreeFaults = Array.from(
+      { length: 15 },
+      (_, index) => `A,B${index},"a\r\n\nb",x,\r\nA,C${index},d,x,y\r\n`,
+    );
+    const path = writeCsvFile(`${CODES_HEADER}\r\n\r\n${pairsWithThreeFaults.join('')}`);
     const { status, stdout, stderr } = await copy.run('migrate', 'new', 'bad', '--from', path);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toMatch(/\n… and 25 more\nNothing was written\.\n$/);
@@ -197,7 +200,7 @@ describe('migrate new --from', () => {
     expect(faults.slice(0, 4).join()).toBe(
       'line 3: valid_from,line 6: valid_from,line 6: valid_until,line 7: valid_from',
     );
-    expect(written()).toEqual([]);
+    expect(findNewMigrations()).toEqual([]);
   });
 
   it.each([
@@ -214,27 +217,27 @@ describe('migrate new --from', () => {
     },
     {
       what: 'a column of positions',
-      text: `\n${VALUES},position\norderType,A,,,1`,
+      text: `\n${VALUES_HEADER},position\norderType,A,,,1`,
       fault: /^line 2: the column position is not read: the order of the/,
     },
     {
       what: 'another encoding than UTF-8',
-      text: Buffer.from(`${CODES}\nA,é,d,,`, 'latin1'),
+      text: Buffer.from(`${CODES_HEADER}\nA,é,d,,`, 'latin1'),
       fault: /^line 1: the file is not in UTF-8\. Save it as "CSV UTF-8"/,
     },
     {
       what: 'text after a quoted cell',
-      text: `${CODES}\nA,B,c,,\n\nA,"B"x,c,,\nA,"C"x,c,,`,
+      text: `${CODES_HEADER}\nA,B,c,,\n\nA,"B"x,c,,\nA,"C"x,c,,`,
       fault: /^line 4: its quotes are wrong/,
     },
     {
       what: 'a formula as scripts write it',
-      text: `${CODES}\nA,="007",c,,`,
+      text: `${CODES_HEADER}\nA,="007",c,,`,
       fault: /^line 2: it has a formula, such as ="007"\. Write only the text, such as 007\.$/,
     },
     {
       what: 'a quote without its end',
-      text: `${CODES}\nA,"B\n,c,,\n`,
+      text: `${CODES_HEADER}\nA,"B\n,c,,\n`,
       fault: /^line 2: its quotes are wrong/,
     },
     {
@@ -244,7 +247,7 @@ describe('migrate new --from', () => {
     },
     {
       what: 'text after a quoted cell, below empty quoted cells',
-      text: `${CODES}\nA,"B\n\n",c,,\n"","",,,\nA,"B"x,c,,`,
+      text: `${CODES_HEADER}\nA,"B\n\n",c,,\n"","",,,\nA,"B"x,c,,`,
       fault: /^line 6: its quotes are wrong/,
     },
     {
@@ -259,30 +262,30 @@ describe('migrate new --from', () => {
     },
     {
       what: 'the character U+0000',
-      text: `${CODES}\nA,"B\n",c,,\nA,C\0,c,,`,
+      text: `${CODES_HEADER}\nA,"B\n",c,,\nA,C\0,c,,`,
       fault: /^line 4: the file contains U\+0000, as a file in UTF-16 does\./,
     },
   ])('refuses $what, and names the line', async ({ text, fault }) => {
-    expect(await faultsOf(text)).toEqual([expect.stringMatching(fault)]);
+    expect(await findFaults(text)).toEqual([expect.stringMatching(fault)]);
   });
 
   it('puts many rows into one statement', async () => {
     const lines = Array.from({ length: 20_000 }, (_, index) => `SAMPLE,C${index},x,,`);
-    const { up } = await compare([CODES, ...lines, ''].join('\r\n'));
+    const { up } = await makeStatements([CODES_HEADER, ...lines, ''].join('\r\n'));
     expect(up.match(/^ {2}\('SAMPLE'/gm)).toHaveLength(lines.length);
     expect(up.match(/^insert/gm)).toHaveLength(1);
   });
 });
 
-/** Returns any valid name, made mostly of characters with a meaning in CSV or SQL. */
-function textOf(maxLength: number): fc.Arbitrary<string> {
+/** Generates valid texts, made mostly of characters with a meaning in CSV or SQL. */
+function anyText(maxLength: number): fc.Arbitrary<string> {
   const unit = fc.constantFrom('a', 'B', ' ', ',', '"', "'", ';', '\\', '$', '-', 'é', '𝄞');
   const texts = fc.string({ minLength: 1, maxLength, unit });
   return texts.filter((value) => value.trim() === value);
 }
 
-const beginning = fc.constantFrom('', '2027-01-01T00:00:00Z', '2027-06-01T12:00:00.123456Z');
-const end = fc.constantFrom('', '9999-12-31T23:59:59.999999Z');
+const anyBeginning = fc.constantFrom('', '2027-01-01T00:00:00Z', '2027-06-01T12:00:00.123456Z');
+const anyEnd = fc.constantFrom('', '9999-12-31T23:59:59.999999Z');
 
 interface ListCase {
   readonly name: string;
@@ -291,7 +294,7 @@ interface ListCase {
   readonly columns: string[];
   /** Any line of a file, without the header. */
   readonly line: fc.Arbitrary<string[]>;
-  /** A file that every run tries. */
+  /** The lines of a file that every run tries. */
   readonly example: string[][];
   /** The beginnings of the lines whose order in the file is the order of the answers. */
   readonly ordered: readonly string[];
@@ -301,20 +304,20 @@ const CASES: ListCase[] = [
   {
     name: 'communication-codes',
     list: COMMUNICATION_CODE,
-    columns: CODES.split(','),
-    line: fc.tuple(fc.constantFrom('a', 'B'), textOf(2), textOf(8), beginning, end),
+    columns: CODES_HEADER.split(','),
+    line: fc.tuple(fc.constantFrom('a', 'B'), anyText(2), anyText(8), anyBeginning, anyEnd),
     example: [],
     ordered: [],
   },
   {
     name: 'code-lists',
     list: CODE_LIST_VALUE,
-    columns: VALUES.split(','),
+    columns: VALUES_HEADER.split(','),
     line: fc.tuple(
       fc.constantFrom('orderType', 'equipmentType'),
-      fc.oneof(textOf(2), fc.constantFrom('Standard', 'Return', 'FlatBed', 'Tanker', 'DryVan')),
-      beginning,
-      end,
+      fc.oneof(anyText(2), fc.constantFrom('Standard', 'Return', 'FlatBed', 'Tanker', 'DryVan')),
+      anyBeginning,
+      anyEnd,
     ),
     // More than nine values: as a text, position 10 would come before 9
     example: Array.from('lkjihgfedcba', (value) => ['orderType', value, '', '']),
@@ -332,31 +335,31 @@ it.each(CASES)(
     const files = fc.uniqueArray(line, { selector: keyOf, maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(files, fc.boolean(), async (rows, isComplete) => {
-        const csv = stringify([columns, ...rows], WINDOWS);
-        const before = await table(list, columns);
-        const { up, down } = await compare(csv, isComplete);
+        const csv = stringify([columns, ...rows], WINDOWS_LINE_ENDS);
+        const before = await readTable(list, columns);
+        const { up, down } = await makeStatements(csv, isComplete);
         await client.query(up);
-        const after = await table(list, columns);
+        const after = await readTable(list, columns);
         const kept = isComplete ? [] : rowsWithout(before, rows);
-        const expected = [...linesOf(csv), ...linesOf(stringify(kept, WINDOWS))];
+        const expected = [...linesOf(csv), ...linesOf(stringify(kept, WINDOWS_LINE_ENDS))];
         expect(linesOf(after).toSorted()).toEqual(expected.toSorted());
         for (const start of ordered) {
           const wanted = linesOf(csv).filter((text) => text.startsWith(start));
           expect(linesOf(after).filter((text) => wanted.includes(text))).toEqual(wanted);
         }
-        expect(await compare(after, true)).toEqual({ up: '', down: '' });
+        expect(await makeStatements(after, true)).toEqual({ up: '', down: '' });
         await client.query(down);
-        expect(await table(list, columns)).toBe(before);
+        expect(await readTable(list, columns)).toBe(before);
       }),
       { numRuns: 15, examples: [[example, false]] },
     );
   },
 );
 
-/** Returns the table as the lines of a file. */
-async function table(list: Table, columns: string[]): Promise<string> {
+/** Returns the table as the text of a file. */
+async function readTable(list: Table, columns: string[]): Promise<string> {
   const rows = await readList(client, list);
-  return stringify(rows, { ...WINDOWS, columns, header: true });
+  return stringify(rows, { ...WINDOWS_LINE_ENDS, columns, header: true });
 }
 
 /** Returns the key of a line: its first two columns, in both lists. */

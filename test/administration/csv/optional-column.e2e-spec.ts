@@ -37,8 +37,8 @@ beforeEach(async () => {
   );
 });
 
-/** Applies the migration of a file. Returns its statements, and the note of each code after it. */
-async function apply(text: string) {
+/** Applies the migration of a CSV file. Returns how to undo it, and the note of each code after it. */
+async function applyFile(text: string) {
   writeFileSync(path, text);
   const { up, down } = await compareWithTable(client, await readCsvFile(path), false);
   await client.query(up.join('\n'));
@@ -51,7 +51,7 @@ async function readNotes() {
 }
 
 it('a file without the column is accepted, and keeps the notes of all codes', async () => {
-  const { notes } = await apply('code_type,code,description\nT,A,New\nT,B,New\nT,C,New\n');
+  const { notes } = await applyFile('code_type,code,description\nT,A,New\nT,B,New\nT,C,New\n');
   expect(notes).toEqual([
     ['A', 'Billing'],
     ['B', ''],
@@ -61,7 +61,7 @@ it('a file without the column is accepted, and keeps the notes of all codes', as
 
 it('an empty cell of the column becomes null, and the down migration restores the former note', async () => {
   const before = await readNotes();
-  const { down, notes } = await apply('code_type,code,description,sample_note\nT,A,D,\nT,B,D,Returns\nT,C,D,\n');
+  const { down, notes } = await applyFile('code_type,code,description,sample_note\nT,A,D,\nT,B,D,Returns\nT,C,D,\n');
   expect(notes).toEqual([
     ['A', ''],
     ['B', 'Returns'],
@@ -79,17 +79,17 @@ it.each([
   { former: null, present: 'Billing', line: '~ codeType "T", code "A", sampleNote nothing → "Billing" changed' },
   { former: 'Billing', present: null, line: '~ codeType "T", code "A", sampleNote "Billing" → nothing changed' },
 ])('a plan shows that a note changes from $former to $present', ({ former, present, line }) => {
-  const changes = findChanges(toRows(former), toRows(present), Date.now());
+  const changes = findChanges(toCodes(former), toCodes(present), Date.now());
   expect(describeChanges(changes)).toContain(`    ${line}`);
 });
 
 it('a plan does not mention the column for a code without a note', () => {
-  const changes = findChanges(toRows(), toRows(null), Date.now());
+  const changes = findChanges(toCodes(), toCodes(null), Date.now());
   expect(describeChanges(changes)).toContain('    + codeType "T", code "A", description "D" added');
 });
 
-/** Returns a code for each note. */
-function toRows(...notes: (string | null)[]): CodeRows {
+/** Returns codes, one for each note. */
+function toCodes(...notes: (string | null)[]): CodeRows {
   const records = notes.map((sampleNote) => ({ codeType: 'T', code: 'A', description: 'D', sampleNote, ...ALWAYS }));
   return { properties: [], values: [], records };
 }

@@ -42,7 +42,7 @@ function checkoutNew(branch: string): void {
   git(`checkout -q -B ${branch} release`);
 }
 
-async function newDatabase(): Promise<TestDatabase> {
+async function createTestDatabase(): Promise<TestDatabase> {
   const database = await createDatabase();
   databases.push(database);
   return database;
@@ -53,7 +53,7 @@ function migrate({ url }: TestDatabase, line: string): Promise<Outcome> {
   return copy.run('migrate', ...line.split(' '));
 }
 
-/** The time in the names of new files. */
+/** The times at which files are written. The name of a file begins with its time. */
 const FIRST_DAY = '2027-01-01T00:00:00Z';
 const SECOND_DAY = '2027-01-02T00:00:00Z';
 
@@ -63,14 +63,14 @@ interface NewFile {
 }
 
 /** Creates a file with `migrate new`, and returns its name. */
-async function newFile({ subject, writtenAt }: NewFile): Promise<string> {
-  const { stdout, stderr } = await newAt(subject, writtenAt);
+async function createFile({ subject, writtenAt }: NewFile): Promise<string> {
+  const { stdout, stderr } = await runNewAt(subject, writtenAt);
   const name = /(?<name>\d{14}_\w+)\.sql\n$/.exec(stdout)?.groups?.['name'];
   if (name === undefined) throw new Error(`no file was created: ${stderr}`);
   return name;
 }
 
-async function newAt(subject: string, writtenAt: string): Promise<Outcome> {
+async function runNewAt(subject: string, writtenAt: string): Promise<Outcome> {
   const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.parse(writtenAt));
   try {
     return await copy.run('migrate', 'new', subject);
@@ -80,14 +80,14 @@ async function newAt(subject: string, writtenAt: string): Promise<Outcome> {
 }
 
 /** Commits a new file that adds a list, and returns its name. */
-async function addList(list: string, writtenAt = FIRST_DAY): Promise<string> {
-  const name = await newFile({ subject: `add_${list}`, writtenAt });
+async function commitNewList(list: string, writtenAt = FIRST_DAY): Promise<string> {
+  const name = await createFile({ subject: `add_${list}`, writtenAt });
   copy.add(name, `insert into code_list (name) values ('${list}');`, `delete from code_list where name = '${list}';`);
   commit(`Add ${list}`);
   return name;
 }
 
-async function listsOf(database: TestDatabase): Promise<unknown[]> {
+async function readLists(database: TestDatabase): Promise<unknown[]> {
   const rows = await database.query(`select name from code_list where name in ('theirs', 'ours') order by name`);
   return rows.map(({ name }) => name as unknown);
 }
@@ -96,14 +96,14 @@ it.each([
   { order: 'ours first', branches: ['ours', 'theirs'] },
   { order: 'theirs first', branches: ['theirs', 'ours'] },
 ])(
-  'two branches with new files may be merged in any order, although one file is applied elsewhere: $order',
+  'two branches with new files may be merged in any order, also if a database already has one of them: $order',
   async ({ branches }) => {
     checkoutNew('theirs');
-    const theirs = await addList('theirs');
+    const theirs = await commitNewList('theirs');
     checkoutNew('ours');
-    const ours = await addList('ours', SECOND_DAY);
-    const shared = await newDatabase();
-    const production = await newDatabase();
+    const ours = await commitNewList('ours', SECOND_DAY);
+    const shared = await createTestDatabase();
+    const production = await createTestDatabase();
     expect(await migrate(shared, 'up')).toMatchObject({ stdout: `applied  ${ours}\n` });
 
     git('checkout -q main');
@@ -120,16 +120,16 @@ it.each([
     });
     expect(await migrate(shared, 'up')).toMatchObject({ stdout: `applied  ${theirs}\n` });
     for (const database of [shared, production]) {
-      expect(await listsOf(database)).toEqual(['ours', 'theirs']);
+      expect(await readLists(database)).toEqual(['ours', 'theirs']);
       expect(await migrate(database, 'status')).toMatchObject({ status: 0 });
       expect(await migrate(database, 'up')).toMatchObject({ stdout: 'Nothing to do.\n' });
     }
   },
 );
 
-it('a file that was reverted and written again with the same subject is applied', async () => {
-  const database = await newDatabase();
-  const reverted = await addList('ours');
+it('a file that was reverted, and then written again with the same subject, is applied', async () => {
+  const database = await createTestDatabase();
+  const reverted = await commitNewList('ours');
   expect(await migrate(database, 'up')).toMatchObject({ stdout: `applied  ${reverted}\n` });
   git('revert --no-edit HEAD');
   // Nobody has undone the reverted file in this database
@@ -137,18 +137,18 @@ it('a file that was reverted and written again with the same subject is applied'
     status: 1,
     stdout: expect.stringContaining(`git log --all -- migrations/${reverted}.sql`),
   });
-  const again = await newFile({ subject: 'add_ours', writtenAt: SECOND_DAY });
+  const again = await createFile({ subject: 'add_ours', writtenAt: SECOND_DAY });
   copy.add(again, `insert into code_list (name) values ('theirs');`, 'select 1;');
   expect(await migrate(database, 'up')).toMatchObject({ status: 0, stdout: `applied  ${again}\n` });
-  expect(await listsOf(database)).toEqual(['ours', 'theirs']);
+  expect(await readLists(database)).toEqual(['ours', 'theirs']);
 });
 
 describe('migrate new', () => {
-  it('gives a file a name after all others, also if the clock of another writer was ahead', async () => {
+  it('gives a new file the last name of all files, also if the clock of another writer was ahead', async () => {
     copy.add('29991231235959_far_ahead', 'select 1;', 'select 1;');
     const writtenAt = FIRST_DAY;
-    expect(await newFile({ subject: 'one', writtenAt })).toBe('30000101000000_one');
-    expect(await newFile({ subject: 'two', writtenAt })).toBe('30000101000001_two');
+    expect(await createFile({ subject: 'one', writtenAt })).toBe('30000101000000_one');
+    expect(await createFile({ subject: 'two', writtenAt })).toBe('30000101000001_two');
   });
 
   it('refuses a subject that cannot be part of the name', async () => {

@@ -25,7 +25,7 @@ afterAll(async () => {
   for (const each of databases) await each.drop();
 });
 
-const NOTHING: Outcome = {
+const NO_DRIFT: Outcome = {
   status: 0,
   stdout: 'Only migrations changed codes.\n',
   stderr: '',
@@ -36,18 +36,18 @@ function migrate(...words: string[]): Promise<Outcome> {
   return copy.run('migrate', ...words);
 }
 
-async function up(): Promise<string> {
+async function migrateUp(): Promise<string> {
   const { status, stdout, stderr } = await migrate('up');
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   return stdout;
 }
 
 describe('migrate drift', () => {
-  it('shows no change of a code that migrations made, and the history names who ran them', async () => {
+  it('shows no change that a migration made, and the history names who ran the migration', async () => {
     copy.add('0100_add', `insert into code_list (name) values ('added'); reset role;`);
     copy.add('0101_make', 'create table made (x int);');
-    await up();
-    expect(await migrate('drift')).toEqual(NOTHING);
+    await migrateUp();
+    expect(await migrate('drift')).toEqual(NO_DRIFT);
     const owners = `select distinct tableowner from pg_tables
       where schemaname = 'public' and tablename in ('pgmigrations', 'made', 'code_list')`;
     expect(await database.query(owners)).toEqual([{ tableowner: 'order_lookup_owner' }]);
@@ -57,9 +57,9 @@ describe('migrate drift', () => {
     expect(await database.query(added)).toEqual([recorded, recorded]);
   });
 
-  it('shows all other changes and who made them, also if the session claims to be a migration', async () => {
+  it('shows each change that no migration made, and who made it, also if the session claims to be a migration', async () => {
     copy.add('0101_make', 'create table made (x int);', 'drop table made;');
-    await up();
+    await migrateUp();
     await database.query(`update code_list_value set value = 'Flatbed' where value = 'FlatBed'; select pg_sleep(0.01)`);
     await database.query(
       `begin; set local application_name = 'order-lookup-keys';
@@ -68,7 +68,7 @@ describe('migrate drift', () => {
     );
     const outcome = await migrate('drift');
     expect(outcome).toMatchObject({ status: 2, stderr: '' });
-    const [update = '', insert = '', ...others] = outcome.stdout.split('\n');
+    const [update = '', insert = '', ...rest] = outcome.stdout.split('\n');
     expect(update).toMatch(new RegExp(`^${TIME}  postgres \\(tests\\)  UPDATE code_list_value `));
     const row = (value: string): string => `{"value": "${value}", "position": 2, "code_list": "equipmentType"}`;
     expect(update).toContain(`${row('FlatBed')} → ${row('Flatbed')}`);
@@ -78,16 +78,16 @@ describe('migrate drift', () => {
           'INSERT communication_code \\{.*"x".*\\}$',
       ),
     );
-    expect(others).toEqual(['']);
+    expect(rest).toEqual(['']);
 
     const [insertedAt = ''] = insert.split(' ');
     expect(await migrate('drift', '--since', insertedAt)).toMatchObject({ stdout: `${insert}\n` });
 
     expect(await migrate('down', '--yes')).toMatchObject({ status: 0 });
     copy.add('0102_more', `insert into code_list (name) values ('more');`);
-    await up();
+    await migrateUp();
     expect(await migrate('drift')).toEqual(outcome);
-    expect(await migrate('drift', '--since', '2999-01-01')).toEqual(NOTHING);
+    expect(await migrate('drift', '--since', '2999-01-01')).toEqual(NO_DRIFT);
     expect(await migrate('drift', '--since', 'yesterday')).toMatchObject({ status: 1 });
   });
 
@@ -111,7 +111,7 @@ describe('migrate drift', () => {
     expect(stdout).not.toContain('key_hash');
   });
 
-  it('lists a change until migrations have written every row that the change names', async () => {
+  it('lists a rename until migrations have written the row with its former name and with its new name', async () => {
     await database.query(
       `update code_list_value set value = 'Fridge' where value = 'Refrigerated';
        insert into communication_code values ('T', 'N', 'by hand')`,
@@ -121,7 +121,7 @@ describe('migrate drift', () => {
       `update communication_code set description = 'later' where code = 'N';
        update code_list_value set value = 'Cold' where value = 'Fridge';`,
     );
-    await up();
+    await migrateUp();
     const half = await migrate('drift'); // no migration has written the row with the former name
     expect(half.stdout).toMatch(/^\S+ .*"Refrigerated".* → .*"Fridge".*\n$/);
     copy.add(
@@ -129,11 +129,11 @@ describe('migrate drift', () => {
       `update code_list_value set value = 'Refrigerated' where value = 'Cold';
        update code_list_value set value = 'Fridge' where value = 'Refrigerated';`,
     );
-    await up();
-    expect(await migrate('drift')).toEqual(NOTHING);
+    await migrateUp();
+    expect(await migrate('drift')).toEqual(NO_DRIFT);
   });
 
-  it('shows the first thousand changes of the last 90 days and counts the others', async () => {
+  it('shows the first thousand changes of the last 90 days, and the number of the others', async () => {
     await database.query(
       `insert into communication_code select 'BULK', n::text, 'by hand' from generate_series(1, 1003) as n;
        update history set changed_at = now() - interval '91 days' where new_row ->> 'code' = '1'`,

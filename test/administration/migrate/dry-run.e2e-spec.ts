@@ -1,4 +1,4 @@
-// A plan and other sessions at the same time.
+// What happens if others use the database during a plan, or if the plan ends early.
 import { describe, expect, it } from '@jest/globals';
 import { issueKey } from '../../support/api-keys.js';
 import type { Outcome } from '../../support/program.js';
@@ -8,24 +8,24 @@ import { until } from '../../support/until.js';
 
 const { copy, database } = await useProgramCopy(({ urlOf }) => urlOf('order_lookup_owner'));
 
-const SESSIONS = `from pg_stat_activity where datname = current_database()
+const FROM_OUR_SESSIONS = `from pg_stat_activity where datname = current_database()
   and application_name = 'order-lookup-administration'`;
-const NO_END = /^The dry run was not finished, and nothing was changed: .*\n$/s;
+const NOT_FINISHED = /^The dry run was not finished, and nothing was changed: .*\n$/s;
 
+/** An advisory lock that a test holds, and for which a migration waits. */
 const LOCK = 4712;
 
 function plan(): Promise<Outcome> {
   return copy.run('migrate', 'plan');
 }
 
-/** Waits until the migration sleeps. */
-async function asleep(): Promise<void> {
-  const sleeping = `select ${SESSIONS} and wait_event = 'PgSleep'`;
+async function untilMigrationSleeps(): Promise<void> {
+  const sleeping = `select ${FROM_OUR_SESSIONS} and wait_event = 'PgSleep'`;
   await until(async () => (await database.query(sleeping)).length > 0);
 }
 
-function sessionsClosed(): Promise<void> {
-  return until(async () => (await database.query(`select ${SESSIONS}`)).length === 0);
+function untilSessionsHaveEnded(): Promise<void> {
+  return until(async () => (await database.query(`select ${FROM_OUR_SESSIONS}`)).length === 0);
 }
 
 function addSlowFile(sql: string): void {
@@ -37,25 +37,25 @@ describe('a plan, while others use the database,', () => {
     const keys = await Promise.all(['Acme', 'Other'].map((client) => issueKey(database, { client })));
     addSlowFile('create table slow ()');
     const planning = plan();
-    await asleep();
+    await untilMigrationSleeps();
     await copy.start('keys', 'revoke', keys[0]?.id ?? '').ended;
     await database.addValue('Meanwhile');
     const states = await database.query('select client from api_key where revoked_at is null');
     expect(states).toEqual([{ client: 'Other' }]);
-    await database.query(`select pg_cancel_backend(pid) ${SESSIONS} and wait_event = 'PgSleep'`);
+    await database.query(`select pg_cancel_backend(pid) ${FROM_OUR_SESSIONS} and wait_event = 'PgSleep'`);
     await planning;
   });
 
   it('does not report a key that somebody else revokes during the plan', async () => {
     const { id } = await issueKey(database, { client: 'Acme' });
-    const planning = planBesides(async () => {
+    const planning = planDuring(async () => {
       await database.query('update api_key set revoked_at = now() where id = $1', [id]);
     });
     expect(await planning).toMatchObject({ status: 0, stdout: expect.stringContaining('Callers see no difference.') });
   });
 
   it('says that it has to be repeated if somebody changes codes during the plan', async () => {
-    const planning = planBesides(() => database.addValue('Between'));
+    const planning = planDuring(() => database.addValue('Between'));
     expect(await planning).toEqual({
       status: 1,
       stdout: '',
@@ -64,26 +64,26 @@ describe('a plan, while others use the database,', () => {
   });
 
   /** Runs a plan whose migration waits for a lock until `act` is done. */
-  async function planBesides(act: () => Promise<unknown>): Promise<Outcome> {
+  async function planDuring(act: () => Promise<unknown>): Promise<Outcome> {
     const holder = await database.session();
     await holder.query(`select pg_advisory_lock(${LOCK})`);
-    // Without a limit for locks, because a slow machine would reach it
+    // On a slow machine the wait would reach the usual lock_timeout
     copy.add('0100_wait', `set local lock_timeout = 0; select pg_advisory_xact_lock(${LOCK});`);
     const planning = plan();
-    const waiting = `select ${SESSIONS} and wait_event = 'advisory'`;
+    const waiting = `select ${FROM_OUR_SESSIONS} and wait_event = 'advisory'`;
     await until(async () => (await database.query(waiting)).length > 0);
     await act();
     await holder.query(`select pg_advisory_unlock(${LOCK})`);
     return planning;
   }
 
-  it('ends with one sentence while another session holds a lock', async () => {
+  it('ends with one sentence if another session does not release a lock', async () => {
     copy.add('0100_add', `insert into code_list (name) values ('added');`);
     const holder = await database.session();
     await holder.query('begin; lock table code_list in exclusive mode');
     const outcome = await plan();
     await holder.query('rollback');
-    expect(outcome).toEqual({ status: 1, stdout: '', stderr: expect.stringMatching(NO_END) });
+    expect(outcome).toEqual({ status: 1, stdout: '', stderr: expect.stringMatching(NOT_FINISHED) });
   });
 });
 
@@ -91,10 +91,10 @@ describe('a plan leaves no lock, and ends,', () => {
   it('if it is killed', async () => {
     addSlowFile('lock table communication_code');
     const { child, ended } = copy.start('migrate', 'plan');
-    await asleep();
+    await untilMigrationSleeps();
     child.kill('SIGKILL');
     expect(await ended).toMatchObject({ stderr: '' });
-    await sessionsClosed();
+    await untilSessionsHaveEnded();
   });
 
   interface End {
@@ -106,17 +106,17 @@ describe('a plan leaves no lock, and ends,', () => {
     { what: 'its connection is cut', end: async (proxy) => proxy.cut() },
     {
       what: 'PostgreSQL ends its session',
-      end: () => database.query(`select pg_terminate_backend(pid) ${SESSIONS}`),
+      end: () => database.query(`select pg_terminate_backend(pid) ${FROM_OUR_SESSIONS}`),
     },
   ])('if $what', async ({ end }) => {
     const proxy = await Proxy.before(database.urlOf('order_lookup_owner'));
     copy.environment = { DATABASE_URL: proxy.url };
     addSlowFile('lock table communication_code');
     const planning = plan();
-    await asleep();
+    await untilMigrationSleeps();
     await end(proxy);
-    expect(await planning).toMatchObject({ status: 1, stderr: expect.stringMatching(NO_END) });
-    await sessionsClosed();
+    expect(await planning).toMatchObject({ status: 1, stderr: expect.stringMatching(NOT_FINISHED) });
+    await untilSessionsHaveEnded();
     proxy.close();
   });
 });

@@ -7,79 +7,78 @@ import { useProgramCopy } from '../../support/project-copy.js';
 
 const { copy, database } = await useProgramCopy();
 process.env['DATABASE_URL'] = database.url;
-// Called in this process: a process for each file would take too long
+// The functions are called in this process, because a process for each file would take too long
 const folder = join(copy.folder, 'dist/administration/migrate');
 const { planUp } = (await import(join(folder, 'plan.js'))) as typeof Planning;
 const { applyPending, undo } = (await import(join(folder, 'run-migrations.js'))) as typeof Run;
 const { withDatabase } = (await import(join(folder, '../cli/connection.js'))) as typeof Connection;
 await database.query(`create procedure commits() language plpgsql as $$ begin commit; end $$;
-  create function fails() returns int language plpgsql as $$ begin\n\n\n\n\n return nothing; end $$`);
+  create function fails_on_line_6() returns int language plpgsql as $$ begin\n\n\n\n\n return nothing; end $$`);
 
 /** Returns everything that the files below try to change: the rows of three tables, and the names of all tables. */
-const contents = () =>
+const readContents = () =>
   database.query(
     `select t::text from code_list t union all select t::text from code_list_value t
      union all select t::text from communication_code t union all select name from pgmigrations
      union all select relname from pg_class where relnamespace = 'public'::regnamespace order by 1`,
   );
-const DELETE = 'delete from code_list_value;';
-const TRANSACTION =
+const DELETE_VALUES = 'delete from code_list_value;';
+const TRANSACTION_COMMAND =
   /^0100_x\.sql: EXECUTE of transaction commands is not implemented\n {2}A migration is one transaction\. Remove /;
-const TERMINATION = /: invalid transaction termination\n/;
-const ALONE = /cannot run inside a transaction block/;
-const ATOMIC = 'returns int begin atomic select 1; end;';
-const row = `('A', 'B', 'it''s a description of some length, so that the file is large'),\n`;
+const TRANSACTION_ENDED = /: invalid transaction termination\n/;
+const MUST_RUN_ALONE = /cannot run inside a transaction block/;
+const LONG_ROW = `('A', 'B', 'it''s a description of some length, so that the file is large'),\n`;
 
 describe('a file that PostgreSQL refuses changes nothing, neither by plan nor by up:', () => {
   it.each([
-    { kind: 'commit', up: `${DELETE} commit;`, message: TRANSACTION },
-    { kind: 'commit and chain', up: `${DELETE} COMMIT AND CHAIN;`, message: TRANSACTION },
-    { kind: 'end', up: `${DELETE} /**/ end;`, message: TRANSACTION },
-    { kind: 'rollback', up: `rollback; ${DELETE}`, message: TRANSACTION },
-    { kind: 'rollback and chain', up: `rollback and chain; ${DELETE}`, message: TRANSACTION },
+    { kind: 'commit', up: `${DELETE_VALUES} commit;`, message: TRANSACTION_COMMAND },
+    { kind: 'commit and chain', up: `${DELETE_VALUES} COMMIT AND CHAIN;`, message: TRANSACTION_COMMAND },
+    { kind: 'end', up: `${DELETE_VALUES} /**/ end;`, message: TRANSACTION_COMMAND },
+    { kind: 'rollback', up: `rollback; ${DELETE_VALUES}`, message: TRANSACTION_COMMAND },
+    { kind: 'rollback and chain', up: `rollback and chain; ${DELETE_VALUES}`, message: TRANSACTION_COMMAND },
     {
       kind: 'begin read write',
-      up: `rollback; begin read write; ${DELETE} commit; begin;`,
-      message: TRANSACTION,
+      up: `rollback; begin read write; ${DELETE_VALUES} commit; begin;`,
+      message: TRANSACTION_COMMAND,
     },
-    { kind: 'start transaction', up: `start transaction; ${DELETE}`, message: TRANSACTION },
-    { kind: 'prepare transaction', up: `${DELETE} prepare transaction 'x';`, message: TRANSACTION },
-    { kind: 'savepoint', up: `savepoint s; ${DELETE} rollback to s;`, message: TRANSACTION },
+    { kind: 'start transaction', up: `start transaction; ${DELETE_VALUES}`, message: TRANSACTION_COMMAND },
+    { kind: 'prepare transaction', up: `${DELETE_VALUES} prepare transaction 'x';`, message: TRANSACTION_COMMAND },
+    { kind: 'savepoint', up: `savepoint s; ${DELETE_VALUES} rollback to s;`, message: TRANSACTION_COMMAND },
     {
       kind: 'commit after an escape string',
-      up: `${DELETE} select E'\\''; commit; select E'\\'';`,
-      message: TRANSACTION,
+      up: `${DELETE_VALUES} select E'\\''; commit; select E'\\'';`,
+      message: TRANSACTION_COMMAND,
     },
     {
       kind: 'a do block with commit',
-      up: `${DELETE} do $$ begin commit; end $$;`,
-      message: TERMINATION,
+      up: `${DELETE_VALUES} do $$ begin commit; end $$;`,
+      message: TRANSACTION_ENDED,
     },
     {
       kind: 'a do block that executes commit',
-      up: `${DELETE} do $$ begin execute 'commit'; end $$;`,
-      message: TRANSACTION,
+      up: `${DELETE_VALUES} do $$ begin execute 'commit'; end $$;`,
+      message: TRANSACTION_COMMAND,
     },
-    { kind: 'a procedure that commits', up: `${DELETE} call commits();`, message: TERMINATION },
+    { kind: 'a procedure that commits', up: `${DELETE_VALUES} call commits();`, message: TRANSACTION_ENDED },
     {
       kind: 'copy from stdin',
       up: 'copy code_list from stdin;',
       message: /: cannot COPY to\/from client [^]*insert/,
     },
-    { kind: 'vacuum', up: 'vacuum;', message: ALONE },
+    { kind: 'vacuum', up: 'vacuum;', message: MUST_RUN_ALONE },
     {
       kind: 'create index concurrently',
       up: 'create index concurrently i on code_list (name);',
-      message: ALONE,
+      message: MUST_RUN_ALONE,
     },
-    { kind: 'discard all', up: 'discard all;', message: ALONE },
+    { kind: 'discard all', up: 'discard all;', message: MUST_RUN_ALONE },
     {
       kind: 'a string that never ends',
-      up: `${DELETE}\n\nselect 'it;`,
+      up: `${DELETE_VALUES}\n\nselect 'it;`,
       message: /, line 4: unterminated quoted/,
     },
     {
-      kind: 'an escape string that never ends, in a large file',
+      kind: 'an escape string that never ends, in a large file that the message does not repeat',
       up: `select E'it;\n${`insert into code_list values ('a');\n`.repeat(20_000)}`,
       message: /^0100_x\.sql, line \d+: (unterminated quoted string|syntax error)[^]{0,500}$/,
     },
@@ -96,8 +95,8 @@ describe('a file that PostgreSQL refuses changes nothing, neither by plan nor by
       message: /^0100_x\.sql: .*"code_list_value_is_clean_text_of_256_characters"\n {2}Failing row .*$/,
     },
     {
-      kind: '20,000 rows, the last of which is wrong',
-      up: `insert into communication_code values\n${row.repeat(20_000)}('A', ' ', 'x');`,
+      kind: '20,000 rows that the message does not repeat, and then a wrong row',
+      up: `insert into communication_code values\n${LONG_ROW.repeat(20_000)}('A', ' ', 'x');`,
       message: /^0100_x\.sql: [^]{0,1500}$/,
     },
     {
@@ -111,16 +110,16 @@ describe('a file that PostgreSQL refuses changes nothing, neither by plan nor by
       message: /, line 4: column "nope"/,
     },
     {
-      kind: 'an error inside a function',
-      up: 'select 1;\nselect fails();',
+      kind: 'an error inside a function, whose line is not named as a line of the file',
+      up: 'select 1;\nselect fails_on_line_6();',
       message: /^0100_x\.sql: column/,
     },
   ])('$kind', async ({ up, message }) => {
     copy.add('0100_x', up);
-    const before = await contents();
+    const before = await readContents();
     await expect(planUp()).rejects.toThrow(message);
     await expect(applyPending()).rejects.toThrow(message);
-    expect(await contents()).toEqual(before);
+    expect(await readContents()).toEqual(before);
   });
 
   // `plan` cannot see this fault, because only `up` writes pgmigrations
@@ -151,7 +150,7 @@ describe('a file that PostgreSQL refuses changes nothing, neither by plan nor by
     },
     { where: 'after a comment and CRLF', text: '-- why\r\n-- Up Migration\r\n\r\nselec 2;\r\n' },
     { where: 'after emoji', text: `-- Up Migration\nselect '${'😀'.repeat(60)}';\n\nselec 2;` },
-  ])('with the right line number $where', async ({ text }) => {
+  ])('a syntax error, which is reported with its line $where', async ({ text }) => {
     copy.write('0100_x', text);
     await expect(applyPending()).rejects.toThrow('0100_x.sql, line 4: syntax error at or near "selec"');
   });
@@ -162,7 +161,11 @@ describe('a sound file that looks like a refused one is applied as its plan says
     { kind: 'commit in a string', up: `select E'it\\'s; commit; x', 'a\n; commit; b';` },
     { kind: 'nested comments', up: '/* /* ; commit; */ ; commit; */ select 1;' },
     { kind: 'dollar quotes', up: 'select $a$ ; commit; $b$ ; commit; $a$;' },
-    { kind: 'begin atomic', up: `create function g() ${ATOMIC}`, down: 'drop function g;' },
+    {
+      kind: 'begin atomic',
+      up: 'create function g() returns int begin atomic select 1; end;',
+      down: 'drop function g;',
+    },
     {
       kind: 'set session authorization',
       up: 'set session authorization order_lookup_service; select 1;',
@@ -179,17 +182,17 @@ describe('a sound file that looks like a refused one is applied as its plan says
     { kind: 'select into, the last statement', up: 'select 1 as a into t', down: 'drop table t;' },
     { kind: 'prepared statements', up: 'prepare p as select 1; execute p; deallocate p;' },
     {
-      kind: 'a part that is undone',
+      kind: 'a do block that catches its error',
       up: 'do $$ begin select 1 / 0; exception when others then null; end $$;',
     },
     { kind: '20,000 statements', up: 'select 1;\n'.repeat(20_000) },
   ])('$kind', async ({ up, down = 'select 1;' }) => {
     copy.add('0100_x', up, down);
-    const before = await contents();
+    const before = await readContents();
     expect(await planUp()).toMatchObject({ migrations: ['0100_x'], refusals: [] });
-    expect(await contents()).toEqual(before);
+    expect(await readContents()).toEqual(before);
     expect(await applyPending()).toEqual(['0100_x']);
     expect(await withDatabase((used) => undo(used, ['0100_x']))).toEqual(['0100_x']);
-    expect(await contents()).toEqual(before);
+    expect(await readContents()).toEqual(before);
   });
 });

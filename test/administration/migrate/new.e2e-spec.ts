@@ -7,7 +7,7 @@ import { MIGRATIONS, useProgramCopy } from '../../support/project-copy.js';
 const { copy, database } = await useProgramCopy(({ urlOf }) => urlOf('order_lookup_owner'));
 const list = join(copy.folder, 'list.csv');
 
-function newFromList(): Promise<Outcome> {
+function runNewFromList(): Promise<Outcome> {
   return copy.run('migrate', 'new', 'add_codes', '--from', list);
 }
 
@@ -19,12 +19,12 @@ describe('migrate new --from', () => {
       `insert into communication_code values ('T', 'A', 'First');`,
       'delete from communication_code;',
     );
-    expect(await newFromList()).toEqual({
+    expect(await runNewFromList()).toEqual({
       status: 0,
       stdout: expect.stringMatching(/^created .*\/\d{14}_add_codes\.sql\n$/),
       stderr: '',
     });
-    expect(await newFromList()).toEqual({
+    expect(await runNewFromList()).toEqual({
       status: 0,
       stdout: `The database already contains what ${list} says. Nothing was written.\n`,
       stderr: '',
@@ -38,7 +38,7 @@ describe('migrate new --from', () => {
   it('names the pending file that fails', async () => {
     writeFileSync(list, 'code_type,code,description\nT,C,Third\n');
     copy.add('0101_wrong', 'selec 1;');
-    expect(await newFromList()).toEqual({
+    expect(await runNewFromList()).toEqual({
       status: 1,
       stdout: '',
       stderr: '0101_wrong.sql, line 2: syntax error at or near "selec"\n',

@@ -25,13 +25,14 @@ function contents(): Promise<unknown[]> {
 const SAFE = 'Nothing here breaks clients.';
 const UNSAFE = 'WARNING: this can break clients (lines with "!").';
 /** Returns the lines of a list that both areas return. */
-function inBoth(property: string, ...lines: string[]): string {
+function inBothAreas(property: string, ...lines: string[]): string {
   const areas = ['order-update', 'order-capture-v2'];
   return areas.map((area) => `\n${area}, ${property}\n${lines.join('\n')}\n`).join('');
 }
 
-const POSITION = '(clients that read by position get another value)';
-const TRANSFER = `insert into code_list_value (code_list, value, position) values ('orderType', 'Transfer', null);`;
+const READ_BY_POSITION = '(clients that read by position get another value)';
+const INSERT_TRANSFER = `insert into code_list_value (code_list, value, position)
+  values ('orderType', 'Transfer', null);`;
 
 const HALF_A_YEAR_MS = 182 * 86_400_000;
 
@@ -44,13 +45,13 @@ describe('migrate plan shows', () => {
   it.each([
     {
       what: 'a value at the end of a list',
-      up: TRANSFER,
+      up: INSERT_TRANSFER,
       down: `delete from code_list_value where value = 'Transfer';`,
-      shown: `\nCallers see 2 changes: 2 added.\n${inBoth('orderType', '    + Transfer added')}`,
+      shown: `\nCallers see 2 changes: 2 added.\n${inBothAreas('orderType', '    + Transfer added')}`,
     },
     {
       what: 'a value in the middle of a list, and other new orders',
-      up: `${TRANSFER} update code_list_value set position = case value when 'Transfer' then 2 else 3 end
+      up: `${INSERT_TRANSFER} update code_list_value set position = case value when 'Transfer' then 2 else 3 end
              where code_list = 'orderType' and value in ('Transfer', 'Return');
            update code_list_value set position = 9 where value = 'DryVan';`,
       down: `delete from code_list_value where value = 'Transfer';
@@ -63,11 +64,11 @@ describe('migrate plan shows', () => {
         ...['order-update', 'order-capture-v2'].map(
           (area) => `
 ${area}, orderType
-  ! ↕ order changed ${POSITION}: Standard, Transfer, Return
+  ! ↕ order changed ${READ_BY_POSITION}: Standard, Transfer, Return
     + Transfer added
 
 ${area}, equipmentType
-  ! ↕ order changed ${POSITION}: FlatBed, Refrigerated, Container, Tanker, DryVan
+  ! ↕ order changed ${READ_BY_POSITION}: FlatBed, Refrigerated, Container, Tanker, DryVan
 `,
         ),
       ].join(''),
@@ -198,7 +199,7 @@ order-scheduling
 });
 
 describe('a long plan', () => {
-  it('shows totals and the first lines, fits into a comment, and shows the rest with --full and --json', async () => {
+  it('shows totals and the first lines, few enough for a comment, and all lines with --full and --json', async () => {
     copy.add(
       '21000101000000_many',
       `insert into communication_code
@@ -228,7 +229,7 @@ describe('a long plan', () => {
   });
 });
 
-it('migrate plan marks texts that resemble another code or that a spreadsheet made, without another status', async () => {
+it('migrate plan asks whether look-alikes and texts made by a spreadsheet are meant, and keeps the status 0', async () => {
   await database.query(
     `insert into code_list (name) values ('answers');
      insert into code_list_value (code_list, value) values ('answers', '007'), ('answers', 'NO-ANSWER')`,
@@ -270,28 +271,39 @@ it('migrate plan shows an invisible character as an escape', async () => {
   expect(stdout).toContain(String.raw`+ codeType "Typ", code "LEFT\u200b", description "x" added`);
 });
 
-describe('migrate plan reports what the service would meet:', () => {
+describe('migrate plan reports what the service would do:', () => {
   const CODES = '! the service would not serve the codes: ';
   const KEYS = '! callers will be refused: the service could not read its keys: ';
   const LOST = '! callers will be refused: keys of Acme';
   it.each([
-    { sql: 'truncate api_key;', said: `${LOST}, Other\n` },
+    { effect: 'it refuses all keys', sql: 'truncate api_key;', said: `${LOST}, Other\n` },
     {
+      effect: 'it cannot read the table of keys',
       sql: 'drop table api_key cascade;',
       said: `${KEYS}relation "public.api_key" does not exist`,
     },
-    { sql: 'drop table communication_code;', said: `${CODES}relation ` },
-    { sql: `update api_key set revoked_at = now() where client = 'Acme';`, said: `${LOST}\n` },
-    { sql: `update api_key set key_hash = sha256('x') where client = 'Acme';`, said: `${LOST}\n` },
+    { effect: 'it cannot read a table of codes', sql: 'drop table communication_code;', said: `${CODES}relation ` },
     {
+      effect: 'it refuses a revoked key',
+      sql: `update api_key set revoked_at = now() where client = 'Acme';`,
+      said: `${LOST}\n`,
+    },
+    {
+      effect: 'it refuses a key whose hash was changed',
+      sql: `update api_key set key_hash = sha256('x') where client = 'Acme';`,
+      said: `${LOST}\n`,
+    },
+    {
+      effect: 'it refuses a key that ends in less than 30 days',
       sql: `update api_key set expires_at = now() + interval '29 days' where client = 'Acme';`,
       said: `${LOST}\n`,
     },
     {
+      effect: 'it serves no codes of an area without a property',
       sql: `delete from area_property where area = 'order-update';`,
       said: `${CODES}the area order-update has`,
     },
-  ])('$sql', async ({ sql, said }) => {
+  ])('$effect', async ({ sql, said }) => {
     copy.add('21000101000000_x', sql);
     const before = await contents();
     const { status, stdout } = await plan();
@@ -302,7 +314,7 @@ describe('migrate plan reports what the service would meet:', () => {
     expect(await contents()).toEqual(before);
   });
 
-  it('codes that cannot be served already now, so that the changes for callers are unknown', async () => {
+  it('it cannot serve even the present codes, so that the changes for callers are unknown', async () => {
     const ofArea = `from area_property where area = 'order-update'`;
     await database.query(`create table kept as select * ${ofArea}; grant select on kept to public; delete ${ofArea}`);
     copy.add('21000101000000_x', 'insert into area_property select * from kept;');
@@ -316,7 +328,7 @@ describe('migrate plan reports what the service would meet:', () => {
     }
   });
 
-  it('a client with an invisible character in its name, which is shown as an escape', async () => {
+  it('it refuses a client whose name has an invisible character, which is shown as an escape', async () => {
     await database.query(
       `insert into api_key (client, key_hash, revoked_at)
          values (E'In\\u200bvisible', sha256('invisible'), now() + interval '60 days')`,
@@ -330,7 +342,7 @@ describe('migrate plan reports what the service would meet:', () => {
     }
   });
 
-  it('no refusal of a key that ends in more than 30 days', async () => {
+  it('it refuses no key that ends in more than 30 days', async () => {
     copy.add('21000101000000_x', `update api_key set expires_at = now() + interval '31 days';`);
     expect(await plan()).toMatchObject({ status: 0 });
   });

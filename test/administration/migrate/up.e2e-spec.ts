@@ -10,13 +10,13 @@ import { until } from '../../support/until.js';
 
 /** After each test the files and variables of `copy` are reset. The database keeps its content. */
 const { copy, database } = await useProgramCopy();
-const GOOD = { status: 0, stderr: '' };
+const SUCCESS = { status: 0, stderr: '' };
 
 function migrate(line: string): Promise<Outcome> {
   return copy.run('migrate', ...line.split(' '));
 }
 
-async function applied(where = database): Promise<unknown[]> {
+async function readApplied(where = database): Promise<unknown[]> {
   const rows = await where.query('select name from public.pgmigrations order by id');
   return rows.map(({ name }) => name as unknown);
 }
@@ -38,8 +38,8 @@ const FAIL_IF_SETTINGS_DIFFER = `do $$ begin
 end $$;`;
 /** SQL of a migration that changes settings of its session. */
 const CHANGE_SETTINGS = `set search_path = nowhere; set timezone = 'Asia/Tokyo'; set datestyle = 'German';
-  set standard_conforming_strings = off;
-  set lock_timeout = 1; set default_statistics_target = 7; set role order_lookup_service; set default_transaction_read_only = on;`;
+  set standard_conforming_strings = off; set lock_timeout = 1; set default_statistics_target = 7;
+  set role order_lookup_service; set default_transaction_read_only = on;`;
 
 describe('migrate up', () => {
   it('applies each migration once if three runs begin together, also if the database has other settings', async () => {
@@ -61,7 +61,7 @@ describe('migrate up', () => {
 
     const holder = await empty.session();
     await holder.query(`begin; select pg_advisory_xact_lock(${PG_MIGRATE_LOCK_ID})`);
-    // Three runs at the same time are needed, so we import the copy's module: it applies the copy's migrations
+    // Only one program at a time can run in this process, so the three runs call the copy's module
     const file = join(copy.folder, 'dist/administration/migrate/run-migrations.js');
     const { applyPending } = (await import(file)) as typeof Runs;
     const running = Promise.all([1, 2, 3].map(() => applyPending(copy.environment)));
@@ -72,31 +72,31 @@ describe('migrate up', () => {
     const appliedByEach = await running;
     expect(appliedByEach.filter(({ length }) => length > 0)).toEqual([names]);
 
-    expect(await applied(empty)).toEqual(names);
-    expect(await migrate(`down ${names.length} --yes`)).toMatchObject(GOOD);
+    expect(await readApplied(empty)).toEqual(names);
+    expect(await migrate(`down ${names.length} --yes`)).toMatchObject(SUCCESS);
     const left = `select relname as name from pg_class
         where relnamespace = 'public'::regnamespace and relkind in ('r', 'v') and relname <> 'pgmigrations'
       union all select proname from pg_proc where pronamespace = 'public'::regnamespace`;
     expect(await empty.query(left)).toEqual([]);
     const pending = names.map((name) => `pending  ${name}\n`).join('');
-    expect(await migrate('status')).toEqual({ ...GOOD, stdout: pending });
-    expect(await migrate('up')).toMatchObject(GOOD);
-    expect(await applied(empty)).toEqual(names);
+    expect(await migrate('status')).toEqual({ ...SUCCESS, stdout: pending });
+    expect(await migrate('up')).toMatchObject(SUCCESS);
+    expect(await readApplied(empty)).toEqual(names);
     await empty.drop();
   });
 
   it('leaves no half-applied migration and no lock if it is killed', async () => {
     copy.add('0100_take_long', `create table half_done (x int);\nselect pg_sleep(3600);`);
     const { child, ended } = copy.start('migrate', 'up');
-    const session = `select from pg_stat_activity where datname = current_database()
+    const ours = `select from pg_stat_activity where datname = current_database()
       and application_name = 'order-lookup-administration'`;
-    const sleeping = `${session} and wait_event = 'PgSleep'`;
+    const sleeping = `${ours} and wait_event = 'PgSleep'`;
     await until(async () => (await database.query(sleeping)).length > 0);
     child.kill('SIGKILL');
     await ended;
-    await until(async () => (await database.query(session)).length === 0);
+    await until(async () => (await database.query(ours)).length === 0);
     copy.add('0100_take_long', 'create table half_done ();', 'drop table half_done;');
-    for (const line of ['up', 'down --yes']) expect(await migrate(line)).toMatchObject(GOOD);
+    for (const line of ['up', 'down --yes']) expect(await migrate(line)).toMatchObject(SUCCESS);
   });
 
   it('says that nothing was changed if its session ends before the first migration', async () => {
@@ -104,10 +104,10 @@ describe('migrate up', () => {
     const holder = await database.session();
     await holder.query(`begin; select pg_advisory_xact_lock(${PG_MIGRATE_LOCK_ID})`);
     const { ended } = copy.start('migrate', 'up');
-    const waiting = `from pg_stat_activity where datname = current_database()
+    const fromWaiting = `from pg_stat_activity where datname = current_database()
       and application_name = 'order-lookup-administration' and wait_event = 'advisory'`;
-    await until(async () => (await database.query(`select ${waiting}`)).length > 0);
-    await database.query(`select pg_terminate_backend(pid) ${waiting}`);
+    await until(async () => (await database.query(`select ${fromWaiting}`)).length > 0);
+    await database.query(`select pg_terminate_backend(pid) ${fromWaiting}`);
     expect(await ended).toMatchObject({
       status: 1,
       stderr: expect.stringMatching(
@@ -122,20 +122,21 @@ describe('migrate up', () => {
     copy.add('0101_look', FAIL_IF_SETTINGS_DIFFER, FAIL_IF_SETTINGS_DIFFER);
     copy.write('0102_windows', '\ufeff-- Up Migration\r\ncreate table x ();\r\n-- Down Migration\r\ndrop table x');
     copy.add('0103_save', 'set constraints all immediate; create table y (); set role pg_monitor;', 'drop table y;');
-    expect(await migrate('plan')).toMatchObject(GOOD);
+    const good = ['0100_spoil', '0101_look', '0102_windows', '0103_save'];
+    expect(await migrate('plan')).toMatchObject(SUCCESS);
     copy.add('0104_fail', 'select 1 / 0;');
     expect(await migrate('up')).toEqual({
       status: 1,
-      stdout: ['0100_spoil', '0101_look', '0102_windows', '0103_save'].map((name) => `applied  ${name}\n`).join(''),
+      stdout: good.map((name) => `applied  ${name}\n`).join(''),
       stderr: '0104_fail.sql: division by zero\n',
     });
-    expect(await applied()).toEqual([...MIGRATIONS, '0100_spoil', '0101_look', '0102_windows', '0103_save']);
+    expect(await readApplied()).toEqual([...MIGRATIONS, ...good]);
     copy.add('0104_fail', 'select 1;', 'select 1;');
     copy.add('0098_early', 'select 1;', 'select 1;');
-    const rest = 'applied  0098_early\napplied  0104_fail\n'; // 0098 runs although later ones are applied
-    expect(await migrate('up')).toEqual({ ...GOOD, stdout: rest });
-    expect(await migrate('down 6 --yes')).toMatchObject(GOOD);
-    expect(await applied()).toEqual(MIGRATIONS);
+    const rest = 'applied  0098_early\napplied  0104_fail\n'; // the early file runs although later files are applied
+    expect(await migrate('up')).toEqual({ ...SUCCESS, stdout: rest });
+    expect(await migrate(`down ${good.length + 2} --yes`)).toMatchObject(SUCCESS);
+    expect(await readApplied()).toEqual(MIGRATIONS);
   });
 
   it('makes the same objects from files with the line ends of Windows', async () => {
@@ -143,11 +144,11 @@ describe('migrate up', () => {
     await empty.query(RIGHTS);
     copy.environment = { DATABASE_URL: empty.url };
     for (const name of MIGRATIONS) copy.write(name, readText(`migrations/${name}.sql`).replaceAll('\n', '\r\n'));
-    expect(await migrate('up')).toMatchObject(GOOD);
+    expect(await migrate('up')).toMatchObject(SUCCESS);
     const functions = `select proname from pg_proc
       where pronamespace = 'public'::regnamespace and strpos(prosrc, chr(13)) > 0`;
     expect(await empty.query(functions)).toEqual([]);
-    expect(await migrate('drift')).toMatchObject(GOOD);
+    expect(await migrate('drift')).toMatchObject(SUCCESS);
     await empty.drop();
   });
 
@@ -158,10 +159,10 @@ describe('migrate up', () => {
       `insert into code_list (name) values ('byAda');`,
       `delete from code_list where name = 'byAda';`,
     );
-    expect(await migrate('up')).toMatchObject(GOOD);
+    expect(await migrate('up')).toMatchObject(SUCCESS);
     const recorded = `select distinct person from history where migration = '0100_list'`;
     expect(await database.query(recorded)).toEqual([{ person: "Ada O'Neill" }]);
-    expect(await migrate('down --yes')).toMatchObject(GOOD);
+    expect(await migrate('down --yes')).toMatchObject(SUCCESS);
   });
 
   it('says in one line that the database does not exist, as plan does', async () => {
@@ -182,7 +183,7 @@ describe('migrate down', () => {
 
   it('shows what it would undo, and needs --yes if nobody can be asked', async () => {
     copy.add('0100_value', VALUE.up, VALUE.down);
-    expect(await migrate('up')).toMatchObject(GOOD);
+    expect(await migrate('up')).toMatchObject(SUCCESS);
     // This connection string names two hosts. pg connects to the host in the query, so the output names this host
     const { port } = new URL(database.url);
     const elsewhere = database.url.replace(/@[^/]+/, '@elsewhere.invalid');
@@ -206,7 +207,7 @@ describe('migrate down', () => {
     { answer: '', status: 1 },
   ])('asks at a terminal, and ends with the status $status after the answer "$answer"', async ({ answer, status }) => {
     copy.add('0100_value', VALUE.up, VALUE.down);
-    expect(await migrate('up')).toMatchObject(GOOD);
+    expect(await migrate('up')).toMatchObject(SUCCESS);
     const outcome = await runLocally({
       program: 'migrate',
       words: ['down'],
@@ -217,19 +218,19 @@ describe('migrate down', () => {
     });
     expect(outcome.stdout).toContain('Undo this? (yes or no) ');
     expect(outcome.status).toBe(status);
-    expect(await applied()).toEqual(status === 0 ? MIGRATIONS : [...MIGRATIONS, '0100_value']);
-    if (status !== 0) expect(await migrate('down --yes')).toMatchObject(GOOD);
+    expect(await readApplied()).toEqual(status === 0 ? MIGRATIONS : [...MIGRATIONS, '0100_value']);
+    if (status !== 0) expect(await migrate('down --yes')).toMatchObject(SUCCESS);
   });
 
   it('refuses to undo a migration that has no down statements', async () => {
     copy.add('0100_add', 'create table added ();');
-    expect(await migrate('up')).toMatchObject(GOOD);
+    expect(await migrate('up')).toMatchObject(SUCCESS);
     expect((await migrate('down --yes')).stderr).toBe(
       '0100_add.sql has no statement on the way down. Undo it by a new migration, ' +
         'or write a statement below "-- Down Migration".\n',
     );
     copy.add('0100_add', 'create table added ();', 'drop table added;');
-    expect(await migrate('down --yes')).toMatchObject(GOOD);
+    expect(await migrate('down --yes')).toMatchObject(SUCCESS);
   });
 });
 
@@ -237,10 +238,10 @@ it('status and plan name an applied migration without a file, and up, plan and d
   const gone = `Applied, but without a file in migrations/: 0100_gone. Such a file is in a newer release or on another \
 branch, or it was reverted. To find it: git log --all -- migrations/0100_gone.sql\n`;
   copy.add('0100_gone', 'select 1;', 'select 1;');
-  expect(await migrate('up')).toMatchObject(GOOD);
+  expect(await migrate('up')).toMatchObject(SUCCESS);
   copy.reset();
-  expect(await migrate('up')).toEqual({ ...GOOD, stdout: 'Nothing to do.\n' });
-  expect(await migrate('plan')).toEqual({ ...GOOD, stdout: `No migration is pending.\n${gone}` });
+  expect(await migrate('up')).toEqual({ ...SUCCESS, stdout: 'Nothing to do.\n' });
+  expect(await migrate('plan')).toEqual({ ...SUCCESS, stdout: `No migration is pending.\n${gone}` });
   expect(await migrate('status')).toEqual({
     status: 1,
     stdout: expect.stringMatching(/\nmissing {2}0100_gone\nApplied, but [^\n]*0100_gone\.sql\n$/),
@@ -250,9 +251,9 @@ branch, or it was reverted. To find it: git log --all -- migrations/0100_gone.sq
   expect(await migrate('down --yes')).toEqual({ status: 1, stdout: '', stderr: refusal });
   copy.add('0101_more', 'select 1;', 'select 1;');
   expect((await migrate('plan')).stdout).toContain(`Pending: 0101_more\n${gone}`);
-  expect(await migrate('up')).toEqual({ ...GOOD, stdout: 'applied  0101_more\n' });
+  expect(await migrate('up')).toEqual({ ...SUCCESS, stdout: 'applied  0101_more\n' });
   expect(await migrate('down --yes')).toMatchObject({
-    ...GOOD,
+    ...SUCCESS,
     stdout: expect.stringMatching(/\nundone {2}0101_more\n$/),
   });
 });
@@ -266,11 +267,15 @@ describe('the role that must own the tables', () => {
   }
 
   /** Creates a role, does the work with a connection string of this role, and drops the role. */
-  async function withRole(empty: TestDatabase, attributes: string, work: () => Promise<unknown>): Promise<void> {
+  async function withRole(
+    empty: TestDatabase,
+    attributes: string,
+    work: (role: string) => Promise<unknown>,
+  ): Promise<void> {
     const role = `role_${empty.name.slice(-12)}`;
     await empty.query(`create role ${role} login password '${PASSWORD}' ${attributes}`);
     copy.environment = { DATABASE_URL: empty.urlOf(role) };
-    await work();
+    await work(role);
     await empty.drop();
     await database.query(`drop role ${role}`);
   }
@@ -291,7 +296,7 @@ describe('the role that must own the tables', () => {
   it('owns them also if a member of the role runs up', async () => {
     const empty = await createEmpty();
     await withRole(empty, 'in role order_lookup_owner', async () => {
-      expect(await migrate('up')).toMatchObject(GOOD);
+      expect(await migrate('up')).toMatchObject(SUCCESS);
       const owners = `select distinct relowner::regrole::text as owner from pg_class
         where relnamespace = 'public'::regnamespace`;
       expect(await empty.query(owners)).toEqual([{ owner: 'order_lookup_owner' }]);
@@ -301,7 +306,7 @@ describe('the role that must own the tables', () => {
   it('is needed for each later up, so another role is refused in one sentence', async () => {
     const empty = await createEmpty(`${RIGHTS}; grant usage, create on schema public to public`);
     copy.environment = { DATABASE_URL: empty.urlOf('order_lookup_owner') };
-    expect(await migrate('up')).toMatchObject(GOOD);
+    expect(await migrate('up')).toMatchObject(SUCCESS);
     await withRole(empty, '', async () => {
       const sentence = /^The tables belong to order_lookup_owner, and role_\w+ is not a member .*\n$/;
       expect(await migrate('up')).toEqual({ status: 1, stdout: '', stderr: expect.stringMatching(sentence) });
@@ -342,9 +347,8 @@ describe('the role that must own the tables', () => {
     );
     if (Number(version?.number) < 160_000) return; // before PostgreSQL 16 every member may set the role
     const empty = await createEmpty();
-    await withRole(empty, '', async () => {
-      const [role] = await empty.query<{ name: string }>(`select 'role_' || right(current_database(), 12) as name`);
-      await empty.query(`grant order_lookup_owner to ${role?.name} with set false`);
+    await withRole(empty, '', async (role) => {
+      await empty.query(`grant order_lookup_owner to ${role} with set false`);
       const refused = {
         status: 1,
         stdout: '',
@@ -353,7 +357,7 @@ describe('the role that must own the tables', () => {
       for (const line of ['plan', 'up']) expect(await migrate(line)).toEqual(refused);
       const [grant = ''] = /grant .*;/.exec((await migrate('up')).stderr) ?? [];
       await empty.query(grant);
-      expect(await migrate('up')).toMatchObject(GOOD);
+      expect(await migrate('up')).toMatchObject(SUCCESS);
     });
   });
 
@@ -370,10 +374,10 @@ describe('the role that must own the tables', () => {
   });
 });
 
-it('migrate down is refused if the server clock was set back, until a statement has corrected the order', async () => {
+it('migrate down is refused if the server clock was set back, until the printed statement has been run', async () => {
   copy.environment = { DATABASE_URL: database.urlOf('order_lookup_owner') };
   for (const name of ['0100_first', '0101_second', '0102_third']) copy.add(name, 'select 1;', 'select 1;');
-  expect(await migrate('up')).toMatchObject(GOOD);
+  expect(await migrate('up')).toMatchObject(SUCCESS);
   await database.query(`update pgmigrations set run_on = run_on - interval '1 day' where name = '0101_second';
     update pgmigrations set run_on = run_on - interval '1 hour' where name = '0102_third'`);
   const { status, stderr } = await migrate('down 2 --yes');
