@@ -5,7 +5,7 @@ import type { Configuration } from './configuration/configuration.js';
 import { ConfigurationModule } from './configuration/configuration.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { DocumentationModule } from './documentation/documentation.module.js';
-import { EntranceModule } from './documentation/entrance.module.js';
+import { HomePageModule } from './documentation/home-page.module.js';
 import { HttpModule } from './http/http.module.js';
 import { ManagementModule } from './management/management.module.js';
 import { OrderCaptureV2Module } from './order-capture-v2/order-capture-v2.module.js';
@@ -36,7 +36,7 @@ export class AppModule {
         DocumentationModule.forRoot(configuration),
         ManagementModule,
         RouterModule.register([{ path: BASE_PATH, children: BELOW_BASE_PATH }]),
-        ...(BASE_PATH === '' ? [] : [EntranceModule]), // balancers ask `/`, too
+        ...(BASE_PATH === '' ? [] : [HomePageModule]), // balancers ask `/`, too
       ],
     };
   }

@@ -1,5 +1,5 @@
-// The database of the demo: a PostgreSQL server with the migrations, sample codes and one key. The data and the
-// password are kept between starts.
+// The database of the demo: a PostgreSQL server with the migrations, sample codes and one API key. Its data is kept for
+// the next start.
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,10 +12,10 @@ import { findStartRemedy } from './postgres-failures.js';
 import { findPrograms, isRoot } from './postgres-programs.js';
 import { PostgresServer } from './postgres-server.js';
 
-/** The application name of the demo's sessions, without the demo's process id at its end. */
+/** The application name of the demo's session is this text and the process id of the demo. */
 const APPLICATION = 'order-lookup-demo';
 
-/** The interface document names no communication codes, so the demo loads samples. Their descriptions say "Sample". */
+/** The owner's description of the operations names no communication codes, so the demo loads samples. */
 const SAMPLES = `
   insert into communication_code (code_type, code, description) values
     ('SAMPLE-APPOINTMENT', 'CONFIRMED', 'Sample: the consumer confirmed the appointment'),
@@ -29,44 +29,44 @@ const SAMPLES = `
 const USUAL_PORT = 3003;
 /** The id of the advisory lock that a running demo keeps. */
 const LOCK_ID = 20_265;
-/** The longest wait for the lock. The session of a demo that was killed a moment ago may still have the lock. */
+/** The longest wait for the lock. If a demo was killed a moment ago, its session may still have the lock. */
 const LOCK_LIMIT_MS = 1_000;
 /** The SQLSTATE of a lock that was not free in time. */
 const LOCK_NOT_AVAILABLE = '55P03';
 /** The SQLSTATE of a server that is starting or stopping. */
 const CANNOT_CONNECT_NOW = '57P03';
-/** The error codes of a machine without a loopback network, for example in a new network namespace. */
+/** The error codes on a machine without a loopback network, such as a new network namespace. */
 const NO_LOOPBACK = new Set<string | undefined>(['ENETUNREACH', 'EADDRNOTAVAIL']);
-/** The limit of an attempt to connect. The port of a killed server may belong to a program that never answers. */
-const ANSWER_MS = 5_000;
-/** The limit of a start. A server that was killed repairs its data before it accepts sessions. */
+/** The limit of an attempt to connect. Another program, which never answers, may have the port of a killed server. */
+const CONNECT_LIMIT_MS = 5_000;
+/** The limit of a start. After a kill, the server repairs its data before it accepts sessions. */
 const START_LIMIT_MS = 60_000;
-/** The age from which postmaster.pid is stale if nobody answers. A server listens soon after it has written it. */
+/** If postmaster.pid is older than this and no server answers, the file is stale: it is that of a killed server. */
 const STALE_LOCK_FILE_MS = 10_000;
-const ATTEMPTS = 3;
+const START_ATTEMPTS = 3;
 
 export class DemoDatabase {
   private readonly password: string;
   private port = 0;
-  /** The session that has the lock until this process ends, however it ends. Undefined if another demo has the lock. */
+  /** The session that has the lock. It ends with this process, even after a kill. Undefined if another demo runs. */
   private session: Client;
 
   private constructor(private readonly server: PostgresServer) {
     const file = join(server.folder, 'postgres-password');
-    // If the disk was full, the file is empty
+    // If the disk was full at an earlier start, the file is empty
     if (!existsSync(file) || readFileSync(file).length === 0)
       writeFileSync(file, randomBytes(16).toString('hex'), { mode: 0o600 });
     this.password = readFileSync(file, 'utf8');
   }
 
-  /** @throws StartError if the programs do not run here, or the folder of the data cannot be made */
+  /** @throws StartError if PostgreSQL's programs do not run here, or the folder of the data cannot be made */
   static async create(folder: string): Promise<DemoDatabase> {
     try {
       return new DemoDatabase(new PostgresServer(await findPrograms(), folder));
     } catch (error) {
       const { message } = error as Error;
       const remedies = [findStartRemedy(message) ?? '', isRoot ? 'Or run the demo as another user than root.' : ''];
-      const sentence = message.replace(/\.?$/, '.');
+      const sentence = message.endsWith('.') ? message : `${message}.`;
       throw new StartError(`The database of the demo does not start. ${[sentence, ...remedies].join(' ').trim()}`);
     }
   }
@@ -81,7 +81,7 @@ export class DemoDatabase {
   }
 
   /**
-   * Starts the server, or uses the one that a killed demo left running.
+   * Starts the server, or uses the server that a killed demo left running.
    * @throws StartError with PostgreSQL's message, or if the demo of this clone runs already
    */
   async start(): Promise<void> {
@@ -101,7 +101,7 @@ export class DemoDatabase {
     await this.server.stop();
   }
 
-  /** Applies the migrations, loads the samples at the first start, and puts the key in force. */
+  /** Applies the migrations, loads the samples at the first start, and adds the key or ends its revocation. */
   async prepare(key: string): Promise<void> {
     // Loaded only now, so that loading does not delay the start of PostgreSQL
     const { applyPending } = await import('../administration/migrate/run-migrations.js');
@@ -113,9 +113,9 @@ export class DemoDatabase {
           `${this.data} to start afresh.`,
       );
     }
-    // At the first start no key of the demo exists. The number of codes says nothing: migrations may add codes
+    // The first start is known by the missing key. Codes may exist already, because migrations may add them
     const { rowCount } = await this.session.query("select from api_key where client = 'demo' limit 1");
-    if (rowCount === 0) await this.session.query(SAMPLES); // no migration adds the samples, so `drift` lists them
+    if (rowCount === 0) await this.session.query(SAMPLES);
     await this.session.query(
       `insert into api_key as present (client, key_hash) values ('demo', decode($1, 'hex'))
        on conflict (key_hash) do update set revoked_at = null, expires_at = null
@@ -124,9 +124,7 @@ export class DemoDatabase {
     );
   }
 
-  /**
-   * Returns a session of our server, or undefined if our server does not run. Any other server refuses our password.
-   */
+  /** Returns a session, or undefined if our server does not run. Another server would refuse our password. */
   private async connect(sinceMs = performance.now()): Promise<Client | undefined> {
     const { lockFile } = this.server;
     if (!lockFile?.port) return undefined;
@@ -134,14 +132,14 @@ export class DemoDatabase {
     const client = new Client({
       connectionString: this.url,
       application_name: `${APPLICATION} ${process.pid}`,
-      connectionTimeoutMillis: ANSWER_MS,
+      connectionTimeoutMillis: CONNECT_LIMIT_MS,
     });
-    client.on('error', () => undefined); // the service itself logs that its database is gone
+    client.on('error', () => undefined); // the service logs the loss of the database
     try {
       await client.connect();
       return client;
     } catch (error) {
-      void client.end().catch(() => undefined); // not awaited: if the program on the port is silent, `end` stays open
+      void client.end().catch(() => undefined); // not awaited: if another program has the port, `end` may never resolve
       if (NO_LOOPBACK.has((error as NodeJS.ErrnoException).code)) throw this.describeFailure(error as Error);
       if (!(error instanceof DatabaseError) || error.code !== CANNOT_CONNECT_NOW) return undefined;
       if (performance.now() > sinceMs + START_LIMIT_MS) throw this.describeFailure(error);
@@ -157,14 +155,14 @@ export class DemoDatabase {
         if (!server.isInitialised) await server.initialise(password);
         await server.start(await findFreePort(USUAL_PORT));
       } catch (error) {
-        if (attempt === ATTEMPTS) throw this.describeFailure(error as Error);
+        if (attempt === START_ATTEMPTS) throw this.describeFailure(error as Error);
       }
       const session = await this.connectToServer();
       if (session) return session;
     }
   }
 
-  /** @throws StartError if no session can be opened. The server is stopped first */
+  /** @throws StartError if no session can be opened. Before that, it stops the server */
   private async connectToServer(): Promise<Client | undefined> {
     try {
       return await this.connectUnlessStale();
@@ -175,8 +173,8 @@ export class DemoDatabase {
   }
 
   /**
-   * Connects to our server, which another start may have started. If nobody answers for long, the lock file is that of
-   * a killed server, whose process id now belongs to another program. The file is then removed, or no server can start.
+   * Connects to our server, also if another demo of this clone has started it. Removes a stale lock file: if another
+   * program now has the process id in the file, PostgreSQL would not start.
    */
   private async connectUnlessStale(): Promise<Client | undefined> {
     for (;;) {
@@ -192,12 +190,11 @@ export class DemoDatabase {
   }
 
   private describeFailure({ message }: Error): StartError {
-    const remedy = findStartRemedy(message) ?? this.describeTraces();
+    const remedy = findStartRemedy(message) ?? this.describeWhereToLook();
     return new StartError(`The database of the demo does not start: ${message}. ${remedy}`.trim());
   }
 
-  /** Says where to look if no remedy is known. */
-  private describeTraces(): string {
+  private describeWhereToLook(): string {
     const { log, data, isInitialised } = this.server;
     const sentences: string[] = [];
     if (existsSync(log)) sentences.push(`Its log is ${log}.`);
@@ -206,7 +203,7 @@ export class DemoDatabase {
   }
 }
 
-/** Returns an error that names the process with the lock. A demo that Ctrl-Z stopped ends only after `kill -CONT`. */
+/** Returns an error that names the process with the lock. If Ctrl-Z stopped it, it ends only after `kill -CONT`. */
 async function describeRunningDemo(session: Client, cause: unknown): Promise<unknown> {
   if (!(cause instanceof DatabaseError) || cause.code !== LOCK_NOT_AVAILABLE) return cause;
   const { rows } = await session.query<{ name: string }>(

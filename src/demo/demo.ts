@@ -32,7 +32,7 @@ const HOST = '127.0.0.1';
 const USUAL_PORTS = { api: 3000, management: 3001, issuer: 3002 };
 const OAUTH_AUDIENCE = 'https://orders.demo.example';
 const CLIENT_ID = 'demo-program';
-/** The time between two messages that say for what the demo waits. */
+/** While the demo waits for something, it says so at this interval. */
 const MESSAGE_INTERVAL_MS = 5_000;
 /** The longest wait until the service is ready. Usually it is ready after one second. */
 const READY_LIMIT_MS = 60_000;
@@ -41,20 +41,20 @@ type Variables = Readonly<Record<string, string>>;
 
 /**
  * Starts database, issuer and service, and prints how to use them.
- * @param addEnd takes, for each part of the demo that was started, a function that ends this part
+ * @param addStop is called with a function that stops a part, as soon as this part is started
  * @throws StartError that says what is wrong and how to mend it
  */
-export async function startDemo(addEnd: (end: () => Promise<unknown>) => void): Promise<void> {
+export async function startDemo(addStop: (stop: () => Promise<unknown>) => void): Promise<void> {
   adaptEnvironment();
   prepareDataFolder();
   const { BASE_PATH } = checkEnvironment();
   const database = await DemoDatabase.create(findDatabaseFolder(PROJECT));
   const starting = database.start();
-  addEnd(async () => {
-    await starting.catch(() => undefined); // otherwise a server that is still starting would keep running
+  addStop(async () => {
+    await starting.catch(() => undefined); // otherwise a server that is still starting would go on running
     await database.stop();
   });
-  const loading = import('../bootstrap/start-service.js'); // loaded while PostgreSQL starts: both take half a second
+  const loading = import('../bootstrap/start-service.js'); // takes half a second, in which PostgreSQL starts
   await Promise.all([waitFor('PostgreSQL', starting), loading]);
   const key = await readOrMake('api-key', /^[\w-]+$/, generateApiKey);
   await waitFor('the migrations of the database', database.prepare(key));
@@ -63,7 +63,7 @@ export async function startDemo(addEnd: (end: () => Promise<unknown>) => void): 
   const signingKey = await readOrMake('issuer-key.json', /^\{.*\}$/, makeSigningKey);
   const issuer = createServer();
   const issuerUrl = `http://${HOST}:${await listen(issuer, USUAL_PORTS.issuer)}`;
-  addEnd(async () => issuer.close());
+  addStop(async () => issuer.close());
   await serveIssuer(issuer, {
     url: issuerUrl,
     audience: OAUTH_AUDIENCE,
@@ -74,7 +74,7 @@ export async function startDemo(addEnd: (end: () => Promise<unknown>) => void): 
   });
 
   const service = await startOnFreePorts(makeEnvironment(database.url, issuerUrl));
-  addEnd(() => service.stop());
+  addStop(() => service.stop());
   await waitFor('the service, which is not ready', untilReady(service));
   const variables = {
     API: service.url + BASE_PATH,
@@ -87,18 +87,18 @@ export async function startDemo(addEnd: (end: () => Promise<unknown>) => void): 
     OAUTH_AUDIENCE,
   };
   writePrivateFile(join(DATA, 'demo.env'), toShell(variables));
-  // The service has loaded this file by now. A static import would delay the start of PostgreSQL
+  // A static import would delay the start of PostgreSQL
   const { OPERATION_PATHS } = await import('../documentation/openapi-document.js');
   process.stdout.write(describeDemo(variables, OPERATION_PATHS, service.managementUrl, database.data));
 }
 
-/** Removes the variables PG…, which are meant for other projects. Exempts calls to this machine from a proxy. */
+/** Removes the variables PG…, which would change our connections. Exempts calls to this machine from a proxy. */
 function adaptEnvironment(): void {
   for (const name of Object.keys(process.env)) if (name.startsWith('PG')) delete process.env[name];
   exemptFromProxy(HOST);
 }
 
-/** Returns the environment of the service: the database and issuer are the demo's, also if the shell exports others. */
+/** Returns the environment of the service: the shell's variables, but the demo's database and issuer. */
 function makeEnvironment(databaseUrl: string, issuerUrl: string): NodeJS.ProcessEnv {
   return {
     ...process.env,
@@ -112,8 +112,9 @@ function makeEnvironment(databaseUrl: string, issuerUrl: string): NodeJS.Process
 }
 
 /**
- * Checks the environment before anything is started. The check takes 0 for a port that is not set.
- * @throws StartError with everything that is wrong in the variables of the shell
+ * Checks the shell's variables before anything is started. Ports that are not set are 0 here, because findPorts chooses
+ * them later.
+ * @throws StartError with everything that is wrong
  */
 function checkEnvironment(): Configuration {
   const environment = makeEnvironment('postgres://localhost', `http://${HOST}`);
@@ -145,9 +146,9 @@ function describeDataFolder({ code, path = DATA }: NodeJS.ErrnoException): strin
 }
 
 /**
- * Returns the text of a file in `.data/`, and makes the file if it is missing. The file is kept, so that the variables
- * that a terminal loaded from demo.env stay right after the next start.
- * @param form the form of the text. A file whose text has another form is replaced
+ * Returns the text of a file in `.data/`, and makes the file if it is missing. The file is kept for the next start, so
+ * that variables stay right which a terminal has loaded from demo.env.
+ * @param form a text of another form is replaced
  */
 async function readOrMake(name: string, form: RegExp, make: () => string | Promise<string>): Promise<string> {
   const file = join(DATA, name);
@@ -165,7 +166,6 @@ function writePrivateFile(file: string, text: string): void {
   renameSync(unfinished, file);
 }
 
-/** Waits for the work, and says every few seconds for what the demo waits. */
 async function waitFor<T>(what: string, work: Promise<T>): Promise<T> {
   const timer = setInterval(() => process.stderr.write(`The demo waits for ${what} …\n`), MESSAGE_INTERVAL_MS);
   try {
@@ -175,13 +175,13 @@ async function waitFor<T>(what: string, work: Promise<T>): Promise<T> {
   }
 }
 
-/** Starts the service. If another program takes a port after it was found free, the service gets any free ports. */
+/** Starts the service. If another program takes a port at the same time, starts it on any free ports. */
 async function startOnFreePorts(environment: NodeJS.ProcessEnv): Promise<Service> {
   const { startService } = await import('../bootstrap/start-service.js');
   try {
     return await startService(readConfiguration({ ...environment, ...(await findPorts(environment)) }));
   } catch (error) {
-    // Taken for a taken port. If a StartError has another cause, the second attempt throws it again
+    // We take each StartError for a taken port. If it has another cause, the second attempt throws it again
     if (!(error instanceof StartError)) throw error;
     return startService(readConfiguration({ ...environment, PORT: '0', MANAGEMENT_PORT: '0' }));
   }
@@ -193,7 +193,7 @@ async function findPorts({ PORT, MANAGEMENT_PORT }: NodeJS.ProcessEnv): Promise<
   return { PORT: `${api}`, MANAGEMENT_PORT: management === api ? '0' : `${management}` };
 }
 
-/** Returns the port that is set, else the usual one. If that port is taken, returns a free one. */
+/** Returns the port that is set, or else the usual port. If that port is taken, returns a free port. */
 async function findPort(set: string | undefined, usual: number): Promise<number> {
   const wanted = set ? Number(set) : usual;
   const port = await findFreePort(wanted);

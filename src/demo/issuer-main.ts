@@ -1,4 +1,4 @@
-// Starts only the local issuer, for docker-compose: `node dist/demo/issuer-main.js`.
+// Starts only the issuer of the demo. docker-compose.yml runs it with `node dist/demo/issuer-main.js`.
 import { createServer } from 'node:http';
 import { makeSigningKey, serveIssuer } from './issuer.js';
 

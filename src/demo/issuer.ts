@@ -1,19 +1,19 @@
 // An OAuth 2.0 server for development. Persons use the authorization code grant with PKCE, programs use the client
-// credentials grant. Both get JWT access tokens (RFC 9068) for our audience.
+// credentials grant. Both get JWT access tokens (RFC 9068).
 //
-// DANGER: it signs in everybody who reaches it, without a question. Use it only on this machine and in tests.
+// DANGER: this server signs in everybody without a question. Use it only on this machine and in tests.
 import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import { type JWK, exportJWK, generateKeyPair } from 'jose';
 import type { Provider } from 'oidc-provider';
 
 const TOKEN_SECONDS = 8 * 3600;
-/** The things that oidc-provider makes, by its own names. All of them are valid for TOKEN_SECONDS. */
-const TYPES_WITH_LIMIT = 'AccessToken ClientCredentials Session Grant Interaction IdToken'.split(' ');
+/** oidc-provider's names for tokens and sessions. All of them are valid for TOKEN_SECONDS. */
+const LIMITED_TYPES = 'AccessToken ClientCredentials Session Grant Interaction IdToken'.split(' ');
 const ACCOUNT = 'demo-user';
-/** Metadata of the client for persons. `native` allows any port in a redirect to loopback (RFC 8252 section 7.3). */
-const FOR_PERSONS = { token_endpoint_auth_method: 'none', application_type: 'native' } as const;
-const FOR_PROGRAMS = { redirect_uris: [], grant_types: ['client_credentials'], response_types: [] };
+/** The kind `native` allows any port in a redirect to this machine (RFC 8252 section 7.3). */
+const CLIENT_FOR_PERSONS = { token_endpoint_auth_method: 'none', application_type: 'native' } as const;
+const CLIENT_FOR_PROGRAMS = { redirect_uris: [], grant_types: ['client_credentials'], response_types: [] };
 
 interface IssuerOptions {
   /** The address at which callers reach the issuer. */
@@ -21,21 +21,22 @@ interface IssuerOptions {
   readonly audience: string;
   readonly scopes: string;
   readonly redirectUris: readonly string[];
-  /** The result of `makeSigningKey`. If it is another key than at the last start, all earlier tokens are refused. */
+  /** A key from `makeSigningKey`. After a start with another key, all earlier tokens are refused. */
   readonly signingKey: string;
   /** A client that gets tokens by the client credentials grant. */
   readonly machine: { readonly id: string; readonly secret: string };
 }
 
-/** Makes a server answer as an issuer. */
+/** Lets the server answer as an issuer. */
 export async function serveIssuer(server: Server, options: IssuerOptions): Promise<void> {
   const provider = await createProvider(options);
   const answer = provider.callback();
   server.on('request', (request, response) => {
-    if (!request.url?.startsWith('/interaction/')) void answer(request, response);
+    const isSignIn = request.url?.startsWith('/interaction/');
+    if (!isSignIn) void answer(request, response);
     else
       provider
-        // Without `consent` oidc-provider would ask a native client again and again
+        // Without `consent`, oidc-provider would ask for the consent again and again
         .interactionFinished(request, response, { login: { accountId: ACCOUNT }, consent: {} })
         .catch(() => response.writeHead(400).end('This sign-in is over. Sign in again.'));
   });
@@ -44,12 +45,12 @@ export async function serveIssuer(server: Server, options: IssuerOptions): Promi
 async function createProvider(options: IssuerOptions): Promise<Provider> {
   const { url, audience, scopes, redirectUris, machine, signingKey } = options;
   const { warn } = console;
-  console.warn = () => undefined; // oidc-provider warns that its data is only in memory, which is meant here
+  console.warn = () => undefined; // oidc-provider warns that its data is only in memory, as we want it
   const { Provider: OidcProvider } = await import('oidc-provider');
   const provider: Provider = new OidcProvider(url, {
     clients: [
-      { client_id: 'order-lookup-docs', redirect_uris: [...redirectUris], ...FOR_PERSONS },
-      { client_id: machine.id, client_secret: machine.secret, ...FOR_PROGRAMS },
+      { client_id: 'order-lookup-docs', redirect_uris: [...redirectUris], ...CLIENT_FOR_PERSONS },
+      { client_id: machine.id, client_secret: machine.secret, ...CLIENT_FOR_PROGRAMS },
     ],
     jwks: { keys: [JSON.parse(signingKey) as JWK] },
     cookies: { keys: [randomBytes(32).toString('hex')] },
@@ -57,7 +58,7 @@ async function createProvider(options: IssuerOptions): Promise<Provider> {
     clientBasedCORS: () => true,
     findAccount: (_context, sub) => ({ accountId: sub, claims: () => ({ sub }) }),
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
-    ttl: Object.fromEntries(TYPES_WITH_LIMIT.map((name) => [name, TOKEN_SECONDS])),
+    ttl: Object.fromEntries(LIMITED_TYPES.map((name) => [name, TOKEN_SECONDS])),
     async loadExistingGrant({ oidc }) {
       const grant = new provider.Grant({ clientId: oidc.client?.clientId, accountId: ACCOUNT });
       grant.addOIDCScope(`openid ${scopes}`.trim());

@@ -1,14 +1,14 @@
 // The program of `npm start`. It runs the demo, with a database and an issuer of its own. If DATABASE_URL, an OAUTH_
-// variable or NODE_ENV=production is set, it runs the service as in production, which reports missing variables.
+// variable or NODE_ENV=production is set, it runs the service itself, as in production.
 import 'reflect-metadata';
 import { INTERRUPTED, SAME_SIGNAL_MS } from '../bootstrap/process-end.js';
 import { describeStartFailure } from '../configuration/start-error.js';
 
 const isInProduction = process.env['NODE_ENV'] === 'production';
-const ofTheService = Object.keys(process.env).filter(
+const serviceVariables = Object.keys(process.env).filter(
   (name) => process.env[name] && /^(?:DATABASE_URL|DATABASE_URL_FILE|OAUTH_\w+)$/.test(name),
 );
-const reasons = isInProduction ? [...ofTheService, 'NODE_ENV'] : ofTheService;
+const reasons = isInProduction ? [...serviceVariables, 'NODE_ENV'] : serviceVariables;
 
 if (reasons.length > 0) await runService();
 else await runDemo();
@@ -22,27 +22,27 @@ async function runService(): Promise<void> {
   await import('../main.js');
 }
 
-/** Runs the demo until a signal or an error. Then it ends all parts, also in the middle of the start. */
+/** Runs the demo until a signal or an error, also during the start. Then stops all parts that were started. */
 async function runDemo(): Promise<void> {
-  /** The functions that end the parts, in the order in which the parts were started. */
-  const ends: (() => Promise<unknown>)[] = [];
+  /** The functions that stop the parts, in the order in which the parts were started. */
+  const stops: (() => Promise<unknown>)[] = [];
   let endingSinceMs: number | undefined;
 
   async function end(status: number): Promise<void> {
     endingSinceMs = performance.now();
-    // The last part first: each part needs those that were started before
-    for (const endOne of ends.toReversed()) {
+    // The last part first, because each part needs the parts that were started before it
+    for (const stop of stops.toReversed()) {
       try {
-        await endOne();
+        await stop();
       } catch (error) {
-        process.stderr.write(`${describeStartFailure(error)}\n`); // only reported, so that the other parts end, too
+        process.stderr.write(`${describeStartFailure(error)}\n`); // the other parts must be stopped, too
       }
     }
     process.exit(status);
   }
 
   async function fail(error: unknown): Promise<void> {
-    if (endingSinceMs !== undefined) return; // during the end a part may fail because another part has ended
+    if (endingSinceMs !== undefined) return; // a part may fail because another part was stopped
     process.stderr.write(`${describeStartFailure(error)}\n`);
     await end(1);
   }
@@ -55,11 +55,11 @@ async function runDemo(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
   for (const event of ['uncaughtException', 'unhandledRejection'] as const)
     process.on(event, (error: unknown) => void fail(error));
-  // After the terminal was closed, a write fails. SIGHUP then ends the demo, so the failure is ignored
+  // If the terminal is closed, writing fails. SIGHUP ends the demo then, so the error is ignored
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   try {
     const { startDemo } = await import('./demo.js');
-    await startDemo((endOne) => void ends.push(endOne));
+    await startDemo((stop) => void stops.push(stop));
   } catch (error) {
     await fail(error);
   }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, type Server, createServer } from 'node:net';
 
-/** Makes a server listen on 127.0.0.1: on the wanted port, or on any free port if that is taken. Returns the port. */
+/** Lets a server listen on 127.0.0.1, on the wanted port or, if it is taken, on any free port. Returns the port. */
 export async function listen(server: Server, wanted: number): Promise<number> {
   server.listen(wanted, '127.0.0.1');
   try {
@@ -14,9 +14,7 @@ export async function listen(server: Server, wanted: number): Promise<number> {
   return port;
 }
 
-/**
- * Returns the wanted port if it is free now, else any free port. Before we use the port, another program may take it.
- */
+/** Returns the wanted port if it is free, else any free port. Another program may take it before we use it. */
 export async function findFreePort(wanted: number): Promise<number> {
   const server = createServer();
   const port = await listen(server, wanted);

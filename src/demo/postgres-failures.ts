@@ -1,13 +1,10 @@
-// Finds the sentence in which a program of PostgreSQL says why it failed, and a remedy.
+/** Such as `FATAL:  could not create lock file`, but not `FATAL:  the database system is starting up`. */
+const SERVER_FAILURE = /\b(?:FATAL|PANIC): {2}(?!the database system is)/;
+/** Such as `initdb: error: invalid locale name`, but not `initdb: removing data directory`. */
+const PROGRAM_FAILURE = /^(?:initdb|pg_ctl): (?:error: )?(?!removing)/;
+const FAILURE = new RegExp(`(?:${SERVER_FAILURE.source}|${PROGRAM_FAILURE.source})(.*)`, 'm');
 
-/**
- * The first line in which initdb, pg_ctl or the server says what is wrong. Two kinds of lines do not match: the
- * server's FATAL lines about sessions that came during the start, and initdb's lines about files that it removes.
- */
-const FAILURE =
-  /(?:\b(?:FATAL|PANIC): {2}(?!the database system is)|^(?:initdb|pg_ctl): (?:error: )?(?!removing))(.*)/m;
-
-/** The first match applies. Keep shared memory before the disk: both faults say "No space left on device". */
+/** The first match is used. Keep shared memory before the disk: both faults say "No space left on device". */
 const REMEDIES: readonly (readonly [fault: RegExp, remedy: string])[] = [
   [
     /user ID \d+/,
@@ -33,14 +30,11 @@ const REMEDIES: readonly (readonly [fault: RegExp, remedy: string])[] = [
   [/ENETUNREACH|EADDRNOTAVAIL|Cannot assign/, 'This machine has no loopback network: ip link set lo up.'],
 ];
 
-/** Returns the remedy for a failure, or undefined if none is known. */
 export function findStartRemedy(failure: string): string | undefined {
   return REMEDIES.find(([form]) => form.test(failure))?.[1];
 }
 
-/**
- * Returns the first sentence in which a program of PostgreSQL says what is wrong, or the last lines that it printed.
- */
+/** Returns the first sentence in which a program of PostgreSQL says what is wrong, or else the last lines. */
 export function findFailure(printed: string): string {
   return FAILURE.exec(printed)?.[1] ?? printed.trim().split('\n').slice(-3).join(' ');
 }

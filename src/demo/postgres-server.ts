@@ -15,27 +15,23 @@ import { basename, join } from 'node:path';
 import { findFailure } from './postgres-failures.ts';
 import { type PostgresPrograms, makeSpawnOptions } from './postgres-programs.ts';
 
-/** The limit of pg_ctl for a start or a stop. A server that was killed repairs its data first. */
-const PATIENCE_SECONDS = '300';
+/** How long pg_ctl waits for a start or a stop. After a kill, the server repairs its data first. */
+const PG_CTL_LIMIT_SECONDS = '300';
 
 interface LockFile {
   readonly processId: number;
   readonly port: number;
-  /** The time of the last write, by the clock of this machine. */
   readonly writtenAtMs: number;
 }
 
-/**
- * A PostgreSQL server on 127.0.0.1. Its folder contains `postgres/` with the data, and the logs. If this process ends
- * without `stop`, the server goes on running.
- */
+/** A PostgreSQL server on 127.0.0.1. If this process ends without `stop`, the server goes on running. */
 export class PostgresServer {
   readonly data: string;
   readonly log: string;
-  /** The process id of the server that this process started. */
+  /** The process id of the server, if this process started it. */
   private startedProcess: number | undefined;
 
-  /** @param folder is created if it is missing. Only the user of the server may enter a created one */
+  /** @param folder the folder for data and logs. If it is missing, it is created for the user of the server only */
   constructor(
     private readonly programs: PostgresPrograms,
     readonly folder: string,
@@ -50,26 +46,23 @@ export class PostgresServer {
     return existsSync(join(this.data, 'PG_VERSION'));
   }
 
-  /** The content of the lock file, if a server runs or was killed. In a damaged file the numbers are 0. */
+  /** The content of the lock file, which exists if a server runs or was killed. In a damaged file the numbers are 0. */
   get lockFile(): LockFile | undefined {
     const path = join(this.data, 'postmaster.pid');
     const file = statSync(path, { throwIfNoEntry: false });
     if (!file) return undefined;
-    const [processId, , , port] = readFileSync(path, 'utf8').split('\n');
+    const [processId, , , port] = readFileSync(path, 'utf8').split('\n'); // the first and the fourth line
     return { processId: Number(processId) || 0, port: Number(port) || 0, writtenAtMs: file.mtimeMs };
   }
 
-  /**
-   * Removes the lock file of a killed server. If another program has that server's process id by now, PostgreSQL
-   * refuses to start while the file is there.
-   */
+  /** Removes the lock file of a killed server. */
   removeLockFile(): void {
     rmSync(join(this.data, 'postmaster.pid'), { force: true });
   }
 
   /**
-   * Makes the data folder: with a superuser `postgres`, UTF-8, and an order of texts that is the same on every machine.
-   * The folder gets its name at the end, so that an interrupted start leaves no data that looks complete.
+   * Makes the data folder, with a superuser `postgres`. The folder is renamed at the end, so that an interrupted start
+   * leaves no data that looks complete.
    */
   async initialise(password: string): Promise<void> {
     const unfinished = join(this.folder, 'postgres.unfinished');
@@ -84,7 +77,7 @@ export class PostgresServer {
         `--pwfile=${passwordFile}`,
         '--auth=scram-sha-256',
         '--encoding=UTF8',
-        '--locale=C',
+        '--locale=C', // sorts texts in the same way on every machine
         '--no-sync',
       ]);
     } finally {
@@ -102,19 +95,19 @@ export class PostgresServer {
   async start(port: number, settings: Readonly<Record<string, string | number>> = {}): Promise<void> {
     const all = { ...settings, port, listen_addresses: '127.0.0.1', unix_socket_directories: '' };
     const options = Object.entries(all).map(([name, value]) => `-c ${name}=${value}`);
-    rmSync(this.log, { force: true }); // pg_ctl appends: we would report the fault of an earlier start
+    rmSync(this.log, { force: true }); // pg_ctl appends to the log, so we would report the fault of an earlier start
     await this.control('start', ['-o', options.join(' '), '-l', this.log]);
     this.startedProcess = this.lockFile?.processId;
   }
 
-  /** Stops the server, and ends its sessions. Does nothing if it does not run. */
+  /** Stops the server, and ends its sessions. Does nothing if the server does not run. */
   async stop(): Promise<void> {
     if (this.lockFile) await this.control('stop', ['-m', 'fast']);
     else if (this.startedProcess) endProcess(this.startedProcess); // somebody deleted the folder
   }
 
   private async control(action: 'start' | 'stop', words: readonly string[]): Promise<void> {
-    const about = ['-D', this.data, '-w', '-t', PATIENCE_SECONDS, '-s'];
+    const about = ['-D', this.data, '-w', '-t', PG_CTL_LIMIT_SECONDS, '-s'];
     try {
       await this.run(this.programs.pgCtl, [action, ...about, ...words]);
     } catch (error) {
@@ -125,7 +118,7 @@ export class PostgresServer {
 
   private run(program: string, words: readonly string[]): Promise<void> {
     return new Promise((resolve, reject) => {
-      // Not a pipe: on some platforms the server that pg_ctl starts keeps the pipe open, and we would wait for its end
+      // Not a pipe: on some platforms the started server would keep it open, and we would wait until the server ends
       const output = openSync(join(this.folder, 'commands.log'), 'w', 0o600);
       const child = spawn(program, words, {
         ...this.spawnOptions,

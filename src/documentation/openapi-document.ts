@@ -10,7 +10,7 @@ interface TokenScheme {
   readonly flows?: object;
 }
 
-/** The parts of openapi.yaml, and of a document made from it, that this file reads. */
+/** The parts that this file reads, of openapi.yaml and of documents made from it. */
 interface OpenApiDocument {
   readonly info: { readonly license: { readonly name: string }; readonly version: string };
   readonly servers: readonly { readonly url: string }[];
@@ -25,8 +25,9 @@ const CONTRACT = parse(readFileSync(new URL('openapi.yaml', import.meta.url), 'u
 export const OPERATION_PATHS = Object.keys(CONTRACT.paths);
 
 /**
- * Creates the OpenAPI document: openapi.yaml with the version, the server's address, the scope and the token endpoints.
- * @param issuer the metadata of the first issuer; undefined until they are known, or if the issuer publishes none
+ * Creates the OpenAPI document from openapi.yaml. Adds the version, the server's address, the scope and the token
+ * endpoints.
+ * @param issuer the metadata of the first issuer; undefined if they are not known yet, or not published
  */
 export function createOpenApiDocument(
   configuration: Configuration,
@@ -46,8 +47,8 @@ export function createOpenApiDocument(
 }
 
 /**
- * Converts the document to OpenAPI 3.0.3, for gateways that know no other version. 3.0.3 has no `const` and no
- * identifier of a licence. In 3.0.3 only a scheme of type oauth2 has scopes.
+ * Converts the document to OpenAPI 3.0.3, for gateways that know no other version. 3.0.3 has no `const`, no
+ * `identifier` of a licence, and scopes only in a scheme of the type oauth2.
  */
 export function toOpenApi30(document: OpenApiDocument): object {
   const { info, components, security } = document;
@@ -62,7 +63,7 @@ export function toOpenApi30(document: OpenApiDocument): object {
   return JSON.parse(text) as object;
 }
 
-/** Returns a schema with an `enum` of one value instead of `const`. Returns any other value unchanged. */
+/** Replaces `const: X` of a schema by `enum: [X]`. Returns any other value unchanged. */
 function replaceConst(value: unknown): unknown {
   const isSchema = typeof value === 'object' && value !== null && 'const' in value;
   if (!isSchema) return value;
@@ -71,8 +72,8 @@ function replaceConst(value: unknown): unknown {
 }
 
 /**
- * Creates the scheme of the token. If the issuer names no token endpoint, the scheme stays `bearer`. The endpoint is
- * never guessed, because Swagger UI sends secrets to it.
+ * Returns an oauth2 scheme if the issuer publishes its token endpoint, else the scheme `bearer`. Never guess the
+ * endpoint, because Swagger UI sends secrets to it.
  */
 function createTokenScheme(
   bearer: TokenScheme,
@@ -91,14 +92,14 @@ function createFlows(issuer: IssuerMetadata, tokenUrl: string, requiredScope: st
   const { authorization_endpoint: authorizationUrl, scopes_supported: supported } = issuer;
   const required = requiredScope
     ? {
-        [requiredScope]: 'Needed for all operations. Select no scope if the issuer grants it as a role.',
+        [requiredScope]: 'All operations need it. If your issuer grants it as a role, select no scope.',
       }
     : {};
   const clientCredentials = { tokenUrl, scopes: required };
   if (authorizationUrl === undefined) return { clientCredentials };
-  // If no scope is required, a person asks for openid: without any scope many issuers grant a person nothing
-  const asksForOpenid = !requiredScope && supported?.includes('openid');
-  const scopesOfPerson = asksForOpenid ? { openid: 'Sign in. The service requires no scope.' } : required;
-  const authorizationCode = { authorizationUrl, tokenUrl, scopes: scopesOfPerson };
+  // If we require no scope, a person's sign-in asks for openid: many issuers grant nothing to a sign-in without a scope
+  const needsOpenid = !requiredScope && supported?.includes('openid');
+  const scopesForPersons = needsOpenid ? { openid: 'Sign in. The service requires no scope.' } : required;
+  const authorizationCode = { authorizationUrl, tokenUrl, scopes: scopesForPersons };
   return { clientCredentials, authorizationCode }; // Postman and Insomnia import only the first grant
 }

@@ -2,16 +2,16 @@ import { Answer } from '../http/answer.js';
 
 export const HTML = 'text/html; charset=utf-8';
 
-/** The policy of answers that are no pages. If a browser shows such an answer as a page, nothing runs or loads. */
+/** The Content-Security-Policy of answers that are no pages. A browser then runs and loads nothing from them. */
 const DENY_ALL_POLICY = "default-src 'none'; frame-ancestors 'none'";
-/** The policy of plain pages: only their own styles are allowed. */
+/** The Content-Security-Policy of plain pages. It allows only the styles inside of them. */
 const PAGE_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 export interface DocumentationOptions {
   readonly contentType: string;
   readonly body: Buffer | string;
-  /** The Content-Security-Policy. The default allows nothing. */
+  /** The Content-Security-Policy; DENY_ALL_POLICY if it is left out. */
   readonly policy?: string;
 }
 
@@ -21,7 +21,7 @@ export function createDocumentationAnswer({
   policy = DENY_ALL_POLICY,
 }: DocumentationOptions): Answer {
   const headers = {
-    'Cache-Control': 'no-cache', // caches ask each time: a new version has the same addresses
+    'Cache-Control': 'no-cache', // caches ask each time, because a new version has the same addresses
     'Content-Security-Policy': policy,
     'Referrer-Policy': 'no-referrer',
   };
@@ -29,8 +29,8 @@ export function createDocumentationAnswer({
 }
 
 /**
- * Creates the answer with a plain page for people, without a script. Nothing is escaped, so never pass a caller's text.
- * @param title a text without markup, which is also the heading
+ * Creates a page without a script. DANGER: nothing is escaped, so never pass a caller's text.
+ * @param title plain text, for the heading, too
  * @param content the HTML after the heading
  */
 export function createPlainPage(title: string, content: string): Answer {

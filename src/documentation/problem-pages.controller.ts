@@ -5,7 +5,7 @@ import { type ProblemType, problemTypes } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
 import { createPlainPage } from './page.js';
 
-/** The pages of the problem types, for people. The `type` of a problem document is the address of its page. */
+/** A page for each problem type. The `type` of a problem document is the address of its page. */
 @Public()
 @Controller('problems')
 export class ProblemPagesController {

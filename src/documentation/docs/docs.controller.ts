@@ -10,7 +10,7 @@ const CSS = 'text/css; charset=utf-8';
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
 const PNG = 'image/png';
 
-/** The files that the page loads. The page loads nothing from other hosts. */
+/** The files of Swagger UI that the page loads. It loads nothing from other hosts. */
 const SWAGGER_UI_FILES = [
   { name: 'swagger-ui.css', contentType: CSS },
   { name: 'index.css', contentType: CSS },
@@ -21,7 +21,7 @@ const SWAGGER_UI_FILES = [
 ];
 const OWN_FILES = [{ name: 'initializer.js', contentType: JAVASCRIPT }];
 
-/** The policy of the files. One of them, oauth2-redirect.html, is a page with a script. */
+/** Allows scripts, because one of the files, oauth2-redirect.html, is a page with a script. */
 const FILE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -31,8 +31,8 @@ const FILE_POLICY = [
 ].join('; ');
 
 /**
- * The interactive documentation: the files of Swagger UI, with a page and an initializer of ours. The files are kept in
- * memory, because a stream for each request takes gigabytes if many requests are pipelined.
+ * Serves Swagger UI, with a page and an initializer of ours. All files are kept in memory, because a stream for each
+ * request would take gigabytes if callers send many requests without waiting for answers.
  */
 @Public()
 @Controller('docs')
@@ -63,7 +63,7 @@ export class DocsController {
     return answer;
   }
 
-  /** Formats the policy of the page. The page calls the service, and it gets tokens from the issuer. */
+  /** Allows the page to call the service, and the token endpoint of the issuer. */
   private formatPagePolicy(): string {
     const callableOrigins = ["'self'", ...this.findIssuerOrigins()];
     return [
@@ -78,7 +78,7 @@ export class DocsController {
     ].join('; ');
   }
 
-  /** Returns the origin of the first issuer's token endpoint. Returns an empty list until the endpoint is known. */
+  /** Returns the origin of the first issuer's token endpoint, or an empty list if the endpoint is not known yet. */
   private findIssuerOrigins(): string[] {
     const [firstIssuer] = this.issuers.all;
     const tokenEndpoint = firstIssuer?.metadata?.token_endpoint;

@@ -3,7 +3,7 @@ async function showDocumentation() {
   const response = await fetch('openapi.json');
   const spec = await response.json();
 
-  // Operations are called at the address of this page, so that a gateway or a port-forward works
+  // Swagger UI calls the host of this page, so that the page also works behind a gateway or a port-forward
   const folder = new URL('.', location.href).href;
   spec.servers = [{ url: folder.slice(0, -1) }];
 
@@ -13,7 +13,7 @@ async function showDocumentation() {
   const { securitySchemes } = spec.components;
   const authorizationCode = securitySchemes.accessToken.flows?.authorizationCode;
   if (authorizationCode) {
-    // The grant for programs needs a secret, which nobody should enter into a page. A program's token can be pasted
+    // Programs get no form, because nobody should enter their secret into a page. A program's token can be pasted
     securitySchemes.accessToken.flows = { authorizationCode };
     securitySchemes.pastedAccessToken = { type: 'http', scheme: 'bearer' };
     spec.security.push({ apiKey: [], pastedAccessToken: [] });
@@ -27,7 +27,7 @@ async function showDocumentation() {
     deepLinking: true,
     tryItOutEnabled: true,
     validatorUrl: null,
-    syntaxHighlight: { activated: false }, // it blocks the browser for answers with all codes
+    syntaxHighlight: { activated: false }, // for an answer with all codes, it would block the browser
     oauth2RedirectUrl: new URL('docs/oauth2-redirect.html', location.href).href,
   });
   ui.initOAuth({

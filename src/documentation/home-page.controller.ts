@@ -5,12 +5,12 @@ import type { Answer } from '../http/answer.js';
 import { createPlainPage } from './page.js';
 
 /**
- * The page at `/` and at BASE_PATH. It is open to everybody, because people type these addresses into a browser, and
- * many balancers check whether they answer 200.
+ * The page at `/` and at BASE_PATH. It is public, because people type these addresses into a browser, and many
+ * balancers check that they answer 200.
  */
 @Public()
 @Controller()
-export class EntranceController {
+export class HomePageController {
   private readonly page: Answer;
 
   constructor({ baseAddress, DOCUMENTATION }: Configuration) {
