@@ -16,21 +16,21 @@ export function readDotEnv(bytes) {
   if (!isUtf8(bytes) || bytes.includes(0)) return { variables, faults: ['.env is not in UTF-8: save it as UTF-8.'] };
   const text = new TextDecoder().decode(bytes).replaceAll('\r\n', '\n'); // without a byte order mark
   for (let at = 0; at < text.length;) {
-    const name = match(NAME, text, at);
+    const name = matchAt(NAME, text, at);
     const valueAt = at + (name?.[0].length ?? 0);
-    const value = name && (match(QUOTED, text, valueAt) ?? match(UNQUOTED, text, valueAt));
+    const value = name && (matchAt(QUOTED, text, valueAt) ?? matchAt(UNQUOTED, text, valueAt));
     if (value) {
       Object.assign(variables, parseEnv(`${name.groups.name}=${value.groups.value}`));
       at = valueAt + value[0].length;
     } else {
-      if (!match(EMPTY_LINE, text, at)) faults.push(describeLine(text.slice(0, at).split('\n').length));
+      if (!matchAt(EMPTY_LINE, text, at)) faults.push(describeLine(text.slice(0, at).split('\n').length));
       at = `${text}\n`.indexOf('\n', at) + 1;
     }
   }
   return { variables, faults };
 }
 
-function match(form, text, at) {
+function matchAt(form, text, at) {
   form.lastIndex = at;
   return form.exec(text);
 }

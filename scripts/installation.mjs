@@ -20,13 +20,12 @@ export function isInstalled(withDevelopment) {
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
   const isPruned = !withDevelopment && !existsSync('node_modules/typescript');
   return Object.entries(packages).every(([folder, { version, ...wanted }]) => {
-    const mayLack = folder === '' || (isPruned && wanted.dev) || !isNeeded(wanted);
+    const mayLack = folder === '' || (isPruned && wanted.dev) || !isNeededByPlatform(wanted);
     return mayLack || readVersion(folder) === version;
   });
 }
 
-/** Returns whether this platform needs the package. */
-function isNeeded({ optional, os, cpu, libc }) {
+function isNeededByPlatform({ optional, os, cpu, libc }) {
   if (!optional) return true;
   if (!os?.includes(process.platform) || !cpu?.includes(process.arch)) return false;
   return !libc || libc.includes(findLibc());

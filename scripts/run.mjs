@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import process from 'node:process';
 
-/** The exit status of a command that Ctrl-C has ended. */
-const INTERRUPTED = 130;
+const INTERRUPTED_STATUS = 130;
 
 /** Ends this program with a sentence for its user. */
 export function end(sentence) {
@@ -33,7 +32,7 @@ export function run([program, ...words], output = 2) {
       end(`${program} cannot be run (${message}). npm comes with Node.js: install it.`),
     );
     child.once('close', (status) => {
-      if (isInterrupted) process.exit(INTERRUPTED);
+      if (isInterrupted) process.exit(INTERRUPTED_STATUS);
       for (const signal of signals) process.off(signal, interrupt);
       resolve({ status, output: text });
     });

@@ -17,14 +17,17 @@ const PLACES = {
 };
 const VERSION = String.raw`\d+\.\d+\.\d+(?:-[\w.]*\w)?`;
 
-const differing = Object.entries(PLACES).filter(([name, before]) => {
+const isCheck = process.argv.includes('--check');
+/** The names of the files that have another version. Without --check they are corrected. */
+const differing = Object.keys(PLACES).filter((name) => {
   const path = join(PROJECT, name);
   if (!existsSync(path)) return false;
   const text = readFileSync(path, 'utf8');
+  const before = PLACES[name];
   const place = new RegExp(`(${before.source})${VERSION}`, `g${before.flags}`);
   if (!place.test(text)) throw new Error(`${name} has no place for the version: ${place.source}`);
   const written = text.replace(place, `$1${version}`);
-  if (written !== text && !process.argv.includes('--check')) writeFileSync(path, written);
+  if (written !== text && !isCheck) writeFileSync(path, written);
   return written !== text;
 });
 
@@ -33,7 +36,7 @@ if (!new RegExp(`^## \\[${version.replaceAll('.', '\\.')}\\] - \\d{4}-\\d\\d-\\d
   console.error(`CHANGELOG.md has no section "## [${version}] - YYYY-MM-DD": write it first.`);
   process.exit(1);
 }
-if (process.argv.includes('--check') && differing.length > 0) {
-  console.error(`Not version ${version}: ${differing.map(([name]) => name).join(', ')}`);
+if (isCheck && differing.length > 0) {
+  console.error(`Not version ${version}: ${differing.join(', ')}`);
   process.exit(1);
 }

@@ -21,34 +21,34 @@ const { values: given } = parseArgs({
   },
 });
 const random = () => randomBytes(9).toString('hex');
-const NAME = `order-lookup-test-${random().slice(0, 6)}`;
-const FOLDER = join(PROJECT, '.data', NAME);
-const [OWNER, SERVICE] = [random(), random()];
+const NAMESPACE = `order-lookup-test-${random().slice(0, 6)}`;
+const FOLDER = join(PROJECT, '.data', NAMESPACE);
+const [OWNER_PASSWORD, SERVICE_PASSWORD] = [random(), random()];
 const env = {
   ...process.env,
   KUBECONFIG: join(FOLDER, 'kubeconfig'),
-  DATABASE_URL: `postgres://order_lookup_service:${SERVICE}@db:5432/order_lookup`,
-  OWNER_DATABASE_URL: `postgres://order_lookup_owner:${OWNER}@db:5432/order_lookup`,
+  DATABASE_URL: `postgres://order_lookup_service:${SERVICE_PASSWORD}@db:5432/order_lookup`,
+  OWNER_DATABASE_URL: `postgres://order_lookup_owner:${OWNER_PASSWORD}@db:5432/order_lookup`,
 };
-const PROGRAM = 'node /programs/traffic.mjs http://issuer:8443';
-const API = '-l app.kubernetes.io/component=api';
+const TRAFFIC_PROGRAM = 'node /programs/traffic.mjs http://issuer:8443';
+const API_PODS = '-l app.kubernetes.io/component=api';
 const REPLICAS = 2; // minReplicas of the autoscaler in the manifests
 
 console.log(
   'Needs kubectl 1.27 or later, a cluster to try things on, and two images that its nodes have or can pull: ' +
     `${given.image} (or --image NAME) and ${given.postgres} (or --postgres NAME). ` +
-    `Makes the namespace ${NAME}, and takes about ten minutes.`,
+    `Makes the namespace ${NAMESPACE}, and takes about ten minutes.`,
 );
-const ask = (...words) => spawnSync('kubectl', words, { encoding: 'utf8' });
+const kubectl = (...words) => spawnSync('kubectl', words, { encoding: 'utf8' });
 const refuse = (sentence) => {
   console.error(sentence);
   process.exit(1);
 };
-const context = given.context ?? ask('config', 'current-context').stdout?.trim();
+const context = given.context ?? kubectl('config', 'current-context').stdout?.trim();
 if (!context) refuse('kubectl has no context: install it, and start a cluster (kind, k3d) or name one in KUBECONFIG.');
 if (!given.context && /prd|prod|live/i.test(context))
   refuse(`The context ${context} looks like production. If it is right, say: --context ${context}`);
-if (ask('--context', context, '--request-timeout=10s', 'get', '--raw', '/version').status !== 0)
+if (kubectl('--context', context, '--request-timeout=10s', 'get', '--raw', '/version').status !== 0)
   refuse(`No cluster answers at the context ${context}. See: kubectl --context ${context} version`);
 
 const interruption = new AbortController();
@@ -91,7 +91,7 @@ function writeOverlay(level) {
   const kustomization = {
     resources: [relative(overlay, join(PROJECT, 'deploy/kubernetes'))],
     images: [{ name: 'order-lookup-services', newName, ...(digest ? { digest } : { newTag }) }],
-    labels: [{ pairs: { 'order-lookup-test': NAME }, includeTemplates: true }],
+    labels: [{ pairs: { 'order-lookup-test': NAMESPACE }, includeTemplates: true }],
     configMapGenerator: [{ name: 'order-lookup', behavior: 'merge', literals }],
     patches: [{ target: { kind: 'Deployment' }, patch }],
   };
@@ -110,9 +110,9 @@ function replaceIn(block, place, text) {
 }
 
 /** Waits until the service has exactly this number of pods, and all are ready. Returns the pods. */
-async function settled(count) {
+async function waitForPods(count) {
   for (let second = 0; second < 240; second++) {
-    const { items } = JSON.parse(await sh(`kubectl get pods ${API} -o json`));
+    const { items } = JSON.parse(await sh(`kubectl get pods ${API_PODS} -o json`));
     const isReady = ({ metadata, status }) =>
       !metadata.deletionTimestamp && status.conditions?.some((one) => one.type === 'Ready' && one.status === 'True');
     if (items.length === count && items.every(isReady)) return items;
@@ -125,12 +125,12 @@ async function settled(count) {
 async function scale(count) {
   const patch = JSON.stringify({ spec: { minReplicas: count, maxReplicas: count } });
   await sh(`kubectl patch hpa order-lookup -p '${patch}'`);
-  return settled(count);
+  return waitForPods(count);
 }
 
 /** Does the work under traffic. `mayRepeat` is for pods that end without notice: then first attempts may fail. */
 async function underTraffic(key, name, work, mayRepeat = false) {
-  const words = ['exec', '-i', 'traffic', '--', ...PROGRAM.split(' '), key];
+  const words = ['exec', '-i', 'traffic', '--', ...TRAFFIC_PROGRAM.split(' '), key];
   const callers = spawn('kubectl', words, { env });
   const output = collectOutput(callers);
   const ended = once(callers, 'close');
@@ -154,20 +154,20 @@ async function underTraffic(key, name, work, mayRepeat = false) {
 async function change(key, code) {
   const sql = `insert into communication_code values ('TEST', '${code}', 'Test')`;
   await sh(`kubectl exec db -- psql -qU postgres -d order_lookup -c "${sql}"`);
-  const pods = await settled(REPLICAS);
+  const pods = await waitForPods(REPLICAS);
   const addresses = pods.map(({ status: { podIP } }) => (podIP.includes(':') ? `[${podIP}]` : podIP));
-  const milliseconds = await sh(`kubectl exec traffic -- ${PROGRAM} ${key} ${code} ${addresses.join(' ')}`);
+  const milliseconds = await sh(`kubectl exec traffic -- ${TRAFFIC_PROGRAM} ${key} ${code} ${addresses.join(' ')}`);
   report(`a change is served by every pod, ${milliseconds} ms after the question`);
 }
 
-let cordoned = '';
+let cordonedNode = '';
 
 async function createNamespace() {
   mkdirSync(FOLDER, { recursive: true });
-  const view = ask('config', 'view', '--raw', '--minify', '--flatten', `--context=${context}`);
+  const view = kubectl('config', 'view', '--raw', '--minify', '--flatten', `--context=${context}`);
   writeFileSync(env.KUBECONFIG, view.stdout, { mode: 0o600 });
-  await sh(`kubectl create namespace ${NAME}`);
-  await sh(`kubectl config set-context --current --namespace=${NAME}`);
+  await sh(`kubectl create namespace ${NAMESPACE}`);
+  await sh(`kubectl config set-context --current --namespace=${NAMESPACE}`);
 }
 
 /** Returns the host names of the nodes on which pods may run, or none if this user may not list nodes. */
@@ -182,7 +182,7 @@ async function usableNodes() {
 async function startSurroundings(nodes) {
   const place = nodes.length > 1 ? { NODE_LABEL: 'hostname', NODE: nodes[0] } : { NODE_LABEL: 'os', NODE: 'linux' };
   const images = { IMAGE: given.image, POSTGRES_IMAGE: given.postgres };
-  const values = { ANY: random(), OWNER, SERVICE, ...place, ...images };
+  const values = { SUPERUSER_PASSWORD: random(), OWNER_PASSWORD, SERVICE_PASSWORD, ...place, ...images };
   await sh('kubectl create configmap roles --from-file=deploy/database');
   await sh('kubectl create configmap programs --from-file=scripts/kubernetes');
   await sh(
@@ -191,7 +191,7 @@ async function startSurroundings(nodes) {
   );
   await sh('kubectl wait --for=condition=Ready --timeout=4m pod/db pod/issuer pod/traffic');
   // Only now, because PostgreSQL's image begins as root
-  await sh(`kubectl label namespace ${NAME} pod-security.kubernetes.io/enforce=restricted`);
+  await sh(`kubectl label namespace ${NAMESPACE} pod-security.kubernetes.io/enforce=restricted`);
   report('database, issuer and callers run');
 }
 
@@ -201,8 +201,9 @@ async function followPage() {
   await sh(makeSecrets);
   await sh(rollOut);
   report('rolled out, in a namespace that denies all traffic and restricts pods');
-  const open = `fetch('http://issuer:9999',{signal:AbortSignal.timeout(3000)}).then(()=>console.log('open'),()=>0)`;
-  if (await sh(`kubectl exec deploy/order-lookup -- node -e "${open}"`))
+  const forbidden = 'http://issuer:9999';
+  const tryIt = `fetch('${forbidden}',{signal:AbortSignal.timeout(3000)}).then(()=>console.log('open'),()=>0)`;
+  if (await sh(`kubectl exec deploy/order-lookup -- node -e "${tryIt}"`))
     report('NOTE: this cluster does not enforce network policies');
   const [key] = (await sh(issueKey)).match(/ols_[\w-]+/) ?? [];
   if (!key) throw new Error('the command of the page printed no key');
@@ -210,8 +211,8 @@ async function followPage() {
 }
 
 async function killPod() {
-  await sh(`kubectl delete --force --grace-period=0 $(kubectl get pods ${API} -o name | head -n 1)`);
-  await settled(REPLICAS);
+  await sh(`kubectl delete --force --grace-period=0 $(kubectl get pods ${API_PODS} -o name | head -n 1)`);
+  await waitForPods(REPLICAS);
 }
 
 async function takeDatabaseAway() {
@@ -223,7 +224,7 @@ async function takeDatabaseAway() {
 
 async function drainNode(key, nodes) {
   const helpers = await sh('kubectl get pod db -o jsonpath={.spec.nodeName}');
-  const used = (await settled(REPLICAS)).map(({ spec }) => spec.nodeName);
+  const used = (await waitForPods(REPLICAS)).map(({ spec }) => spec.nodeName);
   const node = used.find((name) => name !== helpers);
   const mayDrain = await sh('kubectl auth can-i patch nodes || true');
   if (nodes.length < 2 || !node || mayDrain !== 'yes') {
@@ -231,10 +232,10 @@ async function drainNode(key, nodes) {
     return;
   }
   await underTraffic(key, 'a drained node', async () => {
-    cordoned = node;
-    const what = `--pod-selector=order-lookup-test=${NAME} --ignore-daemonsets --delete-emptydir-data`;
-    await sh(`kubectl drain ${node} ${what} --timeout=4m`);
-    await settled(REPLICAS);
+    cordonedNode = node;
+    const options = `--pod-selector=order-lookup-test=${NAMESPACE} --ignore-daemonsets --delete-emptydir-data`;
+    await sh(`kubectl drain ${node} ${options} --timeout=4m`);
+    await waitForPods(REPLICAS);
   });
 }
 
@@ -248,7 +249,7 @@ async function main() {
   writeOverlay('warn');
   await underTraffic(key, 'an update as on the page', async () => {
     await sh(rollOut);
-    await settled(REPLICAS);
+    await waitForPods(REPLICAS);
   });
   await underTraffic(key, 'scaled to 4', () => scale(4));
   await underTraffic(key, 'scaled to 2', () => scale(REPLICAS));
@@ -267,7 +268,7 @@ try {
   process.exitCode = 1;
   report(`FAILED: ${error.message}`);
 } finally {
-  if (cordoned) cleanUp('uncordon', cordoned);
-  cleanUp('delete', 'namespace', NAME, '--ignore-not-found', '--timeout=3m');
+  if (cordonedNode) cleanUp('uncordon', cordonedNode);
+  cleanUp('delete', 'namespace', NAMESPACE, '--ignore-not-found', '--timeout=3m');
   rmSync(FOLDER, { recursive: true, force: true });
 }

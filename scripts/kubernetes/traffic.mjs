@@ -10,9 +10,9 @@ const CODES = '/order-scheduling/communication-codes';
 const PATHS = ['/orders-update-api/supported-values', '/orders-api-v2/v2/supported-values', CODES];
 const { access_token: token } = await (await fetch(`${issuer}/token`)).json();
 const headers = { 'Api-Key': key, Authorization: `Bearer ${token}` };
-const fresh = new http.Agent();
+const newConnections = new http.Agent();
 // The connections are used in turn, so that none is idle for long
-const kept = new http.Agent({ keepAlive: true, maxSockets: 8, scheduling: 'fifo' });
+const keptConnections = new http.Agent({ keepAlive: true, maxSockets: 8, scheduling: 'fifo' });
 
 const ask = (url, agent) =>
   new Promise((resolve, reject) => {
@@ -30,16 +30,20 @@ const ask = (url, agent) =>
     request.on('error', reject);
   });
 
+const MAX_REPETITIONS = 5;
 const report = { asked: 0, failed: 0, repeated: 0, longestMs: 0, faults: [] };
 async function call(at, attempt = 0, startedAt = performance.now()) {
   const url = `http://order-lookup${PATHS[at % PATHS.length]}`;
   try {
-    await ask(url, at % 2 && attempt === 0 ? kept : fresh);
+    await ask(url, at % 2 && attempt === 0 ? keptConnections : newConnections);
   } catch (error) {
     report.faults = [...report.faults.slice(0, 9), `${new Date().toISOString()} ${error.message}`];
-    if (attempt < 5) report.repeated++;
-    else report.failed++;
-    if (attempt < 5) await call(at, attempt + 1, startedAt);
+    if (attempt === MAX_REPETITIONS) {
+      report.failed++;
+    } else {
+      report.repeated++;
+      await call(at, attempt + 1, startedAt);
+    }
   }
   report.longestMs = Math.max(report.longestMs, Math.round(performance.now() - startedAt));
 }
@@ -47,7 +51,8 @@ async function call(at, attempt = 0, startedAt = performance.now()) {
 if (code) {
   setTimeout(() => process.exit(1), 60_000).unref();
   const startedAt = performance.now();
-  for (const pod of pods) while (!(await ask(`http://${pod}:3000${CODES}`, fresh)).includes(code));
+  const isServed = async (pod) => (await ask(`http://${pod}:3000${CODES}`, newConnections)).includes(code);
+  for (const pod of pods) while (!(await isServed(pod)));
   console.log(Math.round(performance.now() - startedAt));
 } else {
   const calls = [];

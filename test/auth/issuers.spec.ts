@@ -1,5 +1,4 @@
-// What issuers publish, and when the service asks them. The issuers answer by real HTTP. The test moves the clock, so
-// that no test waits.
+// What issuers publish by real HTTP, and when the service asks them. The test moves the clock, so that no test waits.
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type JWK, exportJWK } from 'jose';
@@ -63,9 +62,7 @@ async function refusalOf(token: string): Promise<string | undefined> {
 }
 const withoutKeyId = ({ jwk }: SigningKey): JWK => ({ ...jwk, kid: undefined });
 
-/**
- * Returns the status of a request with this token. Moves the clock by one second, or more if the token waits longer.
- */
+/** Returns the status for this token. Moves the clock until the answer has come: by one second or more. */
 async function statusInTime(token: string): Promise<number> {
   const statuses: number[] = [];
   const asking = (async () => statuses.push(await statusOf(token)))();
@@ -83,8 +80,7 @@ function tokenSignedBy(
   return `${content}.${signatureOf(Buffer.from(content)).toString('base64url')}`;
 }
 
-/** Returns an RSA key of this length, and a token that it has signed. */
-function rsaKey(kid: string, modulusLength: number): { jwk: JWK; token: string } {
+function makeRsaKeyAndToken(kid: string, modulusLength: number): { jwk: JWK; token: string } {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength });
   const token = tokenSignedBy({ alg: 'RS256', kid }, (content) => sign('sha256', content, privateKey));
   return { jwk: { ...publicKey.export({ format: 'jwk' }), kid }, token };
@@ -132,8 +128,8 @@ describe('a key set', () => {
     const { use: _, ...withoutUse } = twice.jwk;
     const { jwk } = issuer.signer;
     const leaked = await createSigningKey('RS256', 'leaked');
-    const weak = rsaKey('weak', 1_024);
-    const strong = rsaKey('strong', 2_048);
+    const weak = makeRsaKeyAndToken('weak', 1_024);
+    const strong = makeRsaKeyAndToken('strong', 2_048);
     issuer.published = [
       { kid: 'oct', kty: 'oct', k: 'AAAA' },
       { ...jwk, kid: 'encryption', use: 'enc' },

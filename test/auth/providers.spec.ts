@@ -54,7 +54,6 @@ afterEach(() => {
 
 const withoutNull = (members: Members = {}): Members =>
   Object.fromEntries(Object.entries(members).map(([name, value]) => [name, value ?? undefined]));
-/** Returns the first value of a setting that may be a list. */
 const firstOf = (list = ''): string | undefined => list.split(/, */)[0] || undefined;
 
 /** Verifies a token under these settings. Returns `accepted`, or the reason of the refusal. */
@@ -100,11 +99,10 @@ it('a token of Entra ID for Microsoft Graph is refused: its signature covers the
   expect(await judge(token, ENTRA_ID)).toBe('signature');
 });
 
-/** The first cell of a row of a table, but not the heading `Provider`. */
-const FIRST_CELL = /^\| (?!Provider)([^|-][^|]*) \|/gm;
+const PROVIDER_IN_ROW = /^\| (?!Provider)([^|-][^|]*) \|/gm;
 
 it('each provider of docs/identity-providers.md has tokens here, and each provider here has a row there', () => {
   const [, rows = ''] = readFileSync('docs/identity-providers.md', 'utf8').split(/^## (?:Providers|Several issuers)$/m);
-  const documented = Array.from(rows.matchAll(FIRST_CELL), ([, name]) => name);
+  const documented = Array.from(rows.matchAll(PROVIDER_IN_ROW), ([, name]) => name);
   expect(new Set(documented)).toEqual(new Set(PROVIDERS.map(({ name }) => name)));
 });

@@ -13,8 +13,7 @@ import type { Reply } from '../support/exchange.js';
 
 const PATH: string = PATHS.orderUpdate;
 const LIMIT = 40;
-/** The API keys by the names of their clients. */
-const keys: Record<string, IssuedKey> = {};
+const keysByClient: Record<string, IssuedKey> = {};
 liftLimitsOfIssuers();
 slowMonotonicClock();
 const world = localWorld({
@@ -26,10 +25,10 @@ const world = localWorld({
   },
   prepare: async (database) => {
     const past = new Date(Date.now() - 3_600_000).toISOString();
-    keys['Revoked Inc'] = await issueKey(database, { client: 'Revoked Inc', revokedAt: past });
-    keys['Expired Ltd'] = await issueKey(database, { client: 'Expired Ltd', expiresAt: past });
-    for (const client of ['Scopes', 'Limited']) keys[client] = await issueKey(database, { client });
-    keys['test'] = world.key;
+    keysByClient['Revoked Inc'] = await issueKey(database, { client: 'Revoked Inc', revokedAt: past });
+    keysByClient['Expired Ltd'] = await issueKey(database, { client: 'Expired Ltd', expiresAt: past });
+    for (const client of ['Scopes', 'Limited']) keysByClient[client] = await issueKey(database, { client });
+    keysByClient['test'] = world.key;
   },
 });
 
@@ -42,7 +41,7 @@ interface Sent {
 }
 
 const ask = (client: string, { path = PATH, headers = {} }: Sent): Promise<Reply> =>
-  world.get(path, { headers: { 'Api-Key': keys[client]?.key, ...headers } });
+  world.get(path, { headers: { 'Api-Key': keysByClient[client]?.key, ...headers } });
 const askWith = (client: string, authorization: string): Promise<Reply> =>
   ask(client, { headers: { Authorization: authorization } });
 
@@ -95,9 +94,7 @@ it('RATE_LIMIT_PER_MINUTE counts every request with a valid key, also those that
 });
 
 interface Refusal {
-  /** The refused credentials. */
   readonly what: string;
-  /** The reason in the log. */
   readonly reason: string;
   /** The client of the token in the log. */
   readonly tokenClient?: string;
@@ -180,7 +177,7 @@ it.each<Refusal>([...REFUSED_KEYS, ...REFUSED_TOKENS])(
   '$what gets $status, and the log line has the credential "$credential" and the reason "$reason"',
   async (refusal) => {
     const { reason, status, credential, client = '', authorization = token } = refusal;
-    const owner = keys[client];
+    const owner = keysByClient[client];
     const key = owner?.key ?? refusal.key?.();
     const sent = await authorization();
     const reply = await world.get(PATH, { headers: { 'Api-Key': key, Authorization: sent } });

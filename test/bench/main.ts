@@ -10,8 +10,8 @@ import { parseArgs } from 'node:util';
 import { PROJECT } from '../support/program.js';
 import { World } from '../support/world.js';
 import { type Measurement, measure } from './measure.js';
-import { picture } from './picture.js';
-import { type Result, median, table } from './report.js';
+import { drawPicture } from './picture.js';
+import { type Result, formatTable, median } from './report.js';
 import { saveResult } from './results.js';
 import { HELLO, type Scenario, scenariosOf } from './scenarios.js';
 import { Servers } from './servers.js';
@@ -31,7 +31,7 @@ try {
   if (beside !== undefined) await servers.addBuild('before', beside);
   await servers.addBuild('the service', PROJECT);
   const results = await measureAll(await scenariosOf(servers));
-  const text = `${table(results)}
+  const text = `${formatTable(results)}
 
 ![CPU time of a request, as a multiple of the hello world's](results.svg)
 
@@ -39,7 +39,7 @@ ${rounds} rounds of ${seconds} s for each line.`;
   console.log(text);
   if (!quick) {
     saveResult('test/bench/RESULTS.md', 'npm run bench', text);
-    writeFileSync('test/bench/results.svg', picture(results));
+    writeFileSync('test/bench/results.svg', drawPicture(results));
   }
 } finally {
   await servers.stop();
@@ -64,7 +64,7 @@ async function measureRound(results: readonly Result[]): Promise<void> {
   const measured = new Map<Result, Measurement>();
   const helloCosts: number[] = [];
   // The hello world is measured more often, because all ratios depend on it
-  for (const result of shuffled([...results, ...hello, ...hello])) {
+  for (const result of shuffle([...results, ...hello, ...hello])) {
     const measurement = await measure(result.scenario, seconds);
     measured.set(result, measurement);
     if (hello.includes(result)) helloCosts.push(measurement.cpuMicroseconds);
@@ -76,7 +76,7 @@ async function measureRound(results: readonly Result[]): Promise<void> {
   }
 }
 
-function shuffled<T>(list: readonly T[]): T[] {
+function shuffle<T>(list: readonly T[]): T[] {
   return list
     .map((item) => ({ item, place: Math.random() }))
     .toSorted((left, right) => left.place - right.place)

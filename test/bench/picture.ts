@@ -13,7 +13,7 @@ function escape(text: string): string {
 }
 
 /** Returns an SVG with a bar for each result, a line at the hello world's cost, and a mark at each aim. */
-export function picture(results: readonly Result[]): string {
+export function drawPicture(results: readonly Result[]): string {
   const longest = Math.max(...results.map(medianRatio));
   const pixels = (ratio: number): number => Math.round((ratio / longest) * (WIDTH - LABEL_WIDTH - 60));
   const serverNames = [...new Set(results.map(({ scenario }) => scenario.serverName))];
@@ -21,7 +21,7 @@ export function picture(results: readonly Result[]): string {
   const helloX = LABEL_WIDTH + pixels(1);
   const bars = results.map((result, index) => {
     const colour = COLOURS[serverNames.indexOf(result.scenario.serverName) % COLOURS.length];
-    return bar({ result, y: TOP + index * ROW_HEIGHT, colour, pixels });
+    return drawBar({ result, y: TOP + index * ROW_HEIGHT, colour, pixels });
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}"
   font-family="sans-serif" font-size="12">
@@ -40,7 +40,7 @@ interface Bar {
   readonly pixels: (ratio: number) => number;
 }
 
-function bar({ result, y, colour, pixels }: Bar): string {
+function drawBar({ result, y, colour, pixels }: Bar): string {
   const { name, serverName, aim } = result.scenario;
   const ratio = medianRatio(result);
   const length = pixels(ratio);

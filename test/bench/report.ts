@@ -30,7 +30,7 @@ function medianAndSpread(values: readonly number[], digits: number): string {
   return `${middle} (${lower} to ${upper})`;
 }
 
-function row({ scenario, rounds }: Result): string {
+function formatRow({ scenario, rounds }: Result): string {
   const ratios = rounds.map(({ ratio }) => ratio);
   const costs = rounds.map(({ cpuMicroseconds }) => cpuMicroseconds);
   const rates = rounds.map(({ requestsPerSecond }) => requestsPerSecond);
@@ -47,7 +47,7 @@ function row({ scenario, rounds }: Result): string {
   return `| ${cells.join(' | ')} |`;
 }
 
-export function table(results: readonly Result[]): string {
+export function formatTable(results: readonly Result[]): string {
   const heads = [
     'Server',
     'Request',
@@ -58,5 +58,5 @@ export function table(results: readonly Result[]): string {
     '% of a core',
   ];
   const lines = [`| ${heads.join(' | ')} |`, `|${'---|'.repeat(heads.length)}`];
-  return [...lines, ...results.map(row)].join('\n');
+  return [...lines, ...results.map(formatRow)].join('\n');
 }

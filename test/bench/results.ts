@@ -5,7 +5,7 @@ import { cpus } from 'node:os';
 const TITLE = '# Results\n\nWritten by the commands themselves; figures depend on the machine.';
 
 /** Returns the commit, the day, the machine and the version of Node.js, in words. */
-function circumstances(): string {
+function describeCircumstances(): string {
   const commit = execFileSync('git', ['describe', '--always', '--dirty'], { encoding: 'utf8' });
   const day = new Date().toISOString().slice(0, 10);
   const machine = `${cpus().length} × ${cpus()[0]?.model.trim()}`;
@@ -20,7 +20,7 @@ export function saveResult(file: string, command: string, found: string): void {
   const result = found.trim();
   const isTable = result.startsWith('|');
   const text = isTable ? result : `\`\`\`text\n${result}\n\`\`\``;
-  const section = `\`${command}\`\n\n${circumstances()}\n\n${text}\n\n`;
+  const section = `\`${command}\`\n\n${describeCircumstances()}\n\n${text}\n\n`;
   const sorted = [...others, section].toSorted();
   const body = sorted.map((each) => `## ${each}`).join('');
   writeFileSync(file, `${title.trim()}\n\n${body.trim()}\n`);

@@ -14,7 +14,6 @@ export interface Scenario {
 }
 
 export const HELLO = 'Nest hello world';
-/** The aims for the CPU time of a request, divided by the hello world's. */
 const AIMS = { lookup: 1.1, filter: 1.1, unauthorized: 2.2 };
 const { orderUpdate, communicationCodes } = PATHS;
 const KNOWN_FILTER = `${communicationCodes}?codeType=TYPE-1&code=CODE-20`;

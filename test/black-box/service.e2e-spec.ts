@@ -1,5 +1,4 @@
-// Tests the service by HTTP only. E2E_BASE_URL names a running service (docker-compose). Without it this file starts
-// one.
+// Tests a service by HTTP only: the running one at E2E_BASE_URL (docker-compose), or else one that this file starts.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -13,15 +12,15 @@ import { INSERT_SAMPLES, World } from '../support/world.js';
 
 const FIXTURES = join(import.meta.dirname, '..', 'fixtures');
 const fixture = (name: string): string => readFileSync(join(FIXTURES, `${name}.supported-values.json`), 'utf8');
-const { orderUpdate: UPDATE, orderCaptureV2: CAPTURE, communicationCodes: CODES } = PATHS;
+const { orderUpdate: UPDATE_PATH, orderCaptureV2: CAPTURE_PATH, communicationCodes: CODES_PATH } = PATHS;
 
 let world: World | undefined;
-let base: string;
-let management: string;
-let good: Record<string, string>;
+let baseUrl: string;
+let managementUrl: string;
+let goodHeaders: Record<string, string>;
 
-/** Makes samples, a key and a token for the service of docker-compose. */
-async function prepare(environment: NodeJS.ProcessEnv): Promise<Record<string, string>> {
+/** Makes samples and a key for the service of docker-compose, and gets a token. Returns the headers of a caller. */
+async function prepareCompose(environment: NodeJS.ProcessEnv): Promise<Record<string, string>> {
   const key = generateApiKey();
   await queryAt(
     environment['E2E_DATABASE_URL'] ?? '',
@@ -41,51 +40,51 @@ async function prepare(environment: NodeJS.ProcessEnv): Promise<Record<string, s
 beforeAll(async () => {
   const { E2E_BASE_URL, E2E_MANAGEMENT_URL = '' } = process.env;
   if (E2E_BASE_URL) {
-    [base, management] = [E2E_BASE_URL, E2E_MANAGEMENT_URL];
-    good = await prepare(process.env);
+    [baseUrl, managementUrl] = [E2E_BASE_URL, E2E_MANAGEMENT_URL];
+    goodHeaders = await prepareCompose(process.env);
   } else {
     world = await World.create();
-    [base, management, good] = [world.service.url, world.service.managementUrl, world.headers];
+    [baseUrl, managementUrl, goodHeaders] = [world.service.url, world.service.managementUrl, world.headers];
   }
-  await until(async () => (await get(`${CODES}?codeType=SAMPLE-STATUS&code=S1`)).text.includes('SAMPLE-STATUS'));
+  await until(async () => (await get(`${CODES_PATH}?codeType=SAMPLE-STATUS&code=S1`)).text.includes('SAMPLE-STATUS'));
 });
 afterAll(() => world?.close());
 
-const get = async (path: string, headers: Record<string, string> = good, method = 'GET') =>
-  readReply(await fetch(base + path, { method, headers }));
+const get = async (path: string, headers: Record<string, string> = goodHeaders, method = 'GET') =>
+  readReply(await fetch(baseUrl + path, { method, headers }));
 
 const RECORD = '{"codeType":"SAMPLE-USAGE","code":"S1","description":"Sample: same code, other type"}';
 it.each([
-  { path: UPDATE, text: fixture('order-update') },
-  { path: CAPTURE, text: fixture('order-capture-v2') },
-  { path: `${CAPTURE}?codeType=x&unknown=%zz`, text: fixture('order-capture-v2') },
+  { path: UPDATE_PATH, text: fixture('order-update') },
+  { path: CAPTURE_PATH, text: fixture('order-capture-v2') },
+  { path: `${CAPTURE_PATH}?codeType=x&unknown=%zz`, text: fixture('order-capture-v2') },
   {
-    path: `${CODES}?codeType=SAMPLE-USAGE&code=S1`,
+    path: `${CODES_PATH}?codeType=SAMPLE-USAGE&code=S1`,
     text: `{"communicationRecords":[${RECORD}]}`,
   },
-  { path: `${CODES}?code=none`, text: '{"communicationRecords":[]}' },
+  { path: `${CODES_PATH}?code=none`, text: '{"communicationRecords":[]}' },
 ])(
   'the running service answers $path with the expected bytes, and with 304 to its entity tag',
   async ({ path, text }) => {
-    const answer = await get(path, { ...good, Accept: 'text/html' }); // the answer is always JSON
+    const answer = await get(path, { ...goodHeaders, Accept: 'text/html' }); // the answer is always JSON
     expect(answer).toMatchObject({ status: 200, text });
     expect(answer.headers.get('content-type')).toBe('application/json');
-    const known = { ...good, 'If-None-Match': answer.headers.get('etag') ?? '' };
+    const known = { ...goodHeaders, 'If-None-Match': answer.headers.get('etag') ?? '' };
     expect(await get(path, known)).toMatchObject({ status: 304, text: '' });
   },
 );
 
 it.each(ALL_PATHS)('the running service answers every error at %s with a problem document', async (path) => {
-  const invalid = { 'Api-Key': generateApiKey(), Authorization: `${good['Authorization']}x` };
+  const invalid = { 'Api-Key': generateApiKey(), Authorization: `${goodHeaders['Authorization']}x` };
   expectProblem(await get(path, {}), 'missing-credentials');
-  expectProblem(await get(path, { ...good, ...invalid }), 'invalid-credentials');
+  expectProblem(await get(path, { ...goodHeaders, ...invalid }), 'invalid-credentials');
   expectProblem(await get(`${path}/`), 'not-found');
-  expectProblem(await get(path, good, 'DELETE'), 'method-not-allowed');
+  expectProblem(await get(path, goodHeaders, 'DELETE'), 'method-not-allowed');
 });
 
 it('the running service is alive and ready, and serves its metrics only on the management port', async () => {
   for (const path of ['/health/live', '/health/ready', '/metrics']) {
-    expect((await fetch(management + path)).status).toBe(200);
+    expect((await fetch(managementUrl + path)).status).toBe(200);
     expectProblem(await get(path), 'not-found');
   }
 });

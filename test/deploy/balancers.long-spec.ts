@@ -7,7 +7,7 @@ import { processWorld } from '../support/test-world.js';
 import { Traffic } from '../support/traffic.js';
 import { until } from '../support/until.js';
 
-// The replicas of the page, at addresses of this machine
+// The replicas of docs/balancers.md, at addresses of this machine
 const FIRST = '127.0.0.1';
 const SECOND = '127.0.0.2';
 /** A number of requests of which both replicas get many, however the balancer distributes them. */

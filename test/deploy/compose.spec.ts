@@ -36,7 +36,7 @@ it('docker-compose.yml contains only passwords whose names say that they are for
   const SECRETS = /(?:PASSWORD|CLIENT_SECRET)(?:: |=|:-)(?<variable>.*)|:\/\/[^\s:/@]+:(?<address>\S+)@/g;
   const found = [...readText('docker-compose.yml').matchAll(SECRETS)];
   const passwords = found.map(({ groups }) => groups?.['variable'] ?? groups?.['address']);
-  expect(passwords).toHaveLength(8);
+  expect(passwords).toHaveLength(8); // the pattern finds all of them
   for (const password of passwords) expect(password).toMatch(/^(\$\{\w+:-)?development-only-/);
 });
 
@@ -47,21 +47,21 @@ describe('docker-compose.yml runs without privileges on a read-only file system'
 });
 
 it.each(['Dockerfile', 'deploy/database/Dockerfile'])('%s makes what it copies readable for every user', (file) => {
-  const ofClone = [...readText(file).matchAll(/^COPY (?!--from=).*\n(?<next>(?:#.*\n)*.*)/gm)];
-  expect(ofClone.map(({ groups }) => groups?.['next'])).toEqual([
+  const copies = [...readText(file).matchAll(/^COPY (?!--from=).*\n(?<next>(?:#.*\n)*.*)/gm)];
+  expect(copies.map(({ groups }) => groups?.['next'])).toEqual([
     expect.stringMatching(/^(?:#.*\n)*RUN chmod -R u=rwX,go=rX /),
   ]);
 });
 
-it('after a restart of the machine all services of docker-compose.yml come back, and the migrations do not run again', () => {
-  const { migrate: once, ...others } = services;
+it('after a restart of the machine Docker starts all services of docker-compose.yml, but not the migrations', () => {
+  const { migrate: migrations, ...others } = services;
   const started = Object.entries(others).filter(([, { profiles }]) => profiles === undefined);
   expect(started.map(([name, { restart }]) => [name, restart])).toEqual([
     ['db', 'always'],
     ['issuer', 'always'],
     ['api', 'always'],
   ]);
-  expect(once.restart).toBe('no');
+  expect(migrations.restart).toBe('no');
 });
 
 it('docker-compose.yml and the manifests limit the memory of a replica, and not its processor', () => {

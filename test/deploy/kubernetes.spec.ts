@@ -12,7 +12,7 @@ const read = (file: string): string => readText(`deploy/kubernetes/${file}`);
 const isManifest = (file: string): boolean => file.endsWith('.yaml') && file !== 'kustomization.yaml';
 const files = readdirSync(join(PROJECT, 'deploy/kubernetes')).filter(isManifest);
 /** The objects of all manifests. Their types are not checked here. */
-const all = files.flatMap((file) =>
+const objects = files.flatMap((file) =>
   read(file)
     .split(/^---$/m)
     .map((text) => parse(text) as { kind: string }),
@@ -29,12 +29,11 @@ function valuesOf<T>(name: string, value: unknown): T[] {
 
 /** The longest time that a replica needs after DRAIN_SECONDS until it has ended (docs/operators.md). */
 const LONGEST_END_SECONDS = 11;
-const pods = valuesOf<{ metadata: { labels: object } }>('template', all);
-const [deployment] = all.filter(({ kind }) => kind === 'Deployment');
+const pods = valuesOf<{ metadata: { labels: object } }>('template', objects);
+const [deployment] = objects.filter(({ kind }) => kind === 'Deployment');
 const [variables = []] = valuesOf<{ name: string; value: string }[]>('env', deployment);
-/** The variables that the replicas get from configuration.env. */
-const given = parseEnv(read('configuration.env')) as Record<string, string>;
-const configuration = readConfiguration({ ...given, DATABASE_URL: 'postgres://db/order_lookup' });
+const configurationEnv = parseEnv(read('configuration.env')) as Record<string, string>;
+const configuration = readConfiguration({ ...configurationEnv, DATABASE_URL: 'postgres://db/order_lookup' });
 
 it('deploy/kubernetes lists every file in its kustomization', () => {
   const { resources } = parse(read('kustomization.yaml')) as { resources: string[] };
@@ -46,12 +45,12 @@ const selectsNamespace = (selector: unknown): boolean => JSON.stringify(selector
 
 it('deploy/kubernetes selects pods by the labels that they have', () => {
   const labels = pods.map(({ metadata }) => metadata.labels);
-  const services = all.filter(({ kind }) => kind === 'Service');
-  const selectors = [...valuesOf('selector', services), ...valuesOf('matchLabels', all)];
-  const ofPods = selectors.filter((selector) => !selectsNamespace(selector));
-  const ofSomePod = ofPods.map((selector) => expect.objectContaining(selector as object) as unknown);
-  expect(labels).toEqual(expect.arrayContaining(ofSomePod));
-  expect(ofPods.length).toBeGreaterThan(1);
+  const services = objects.filter(({ kind }) => kind === 'Service');
+  const selectors = [...valuesOf('selector', services), ...valuesOf('matchLabels', objects)];
+  const podSelectors = selectors.filter((selector) => !selectsNamespace(selector));
+  const matches = podSelectors.map((selector) => expect.objectContaining(selector as object) as unknown);
+  expect(labels).toEqual(expect.arrayContaining(matches));
+  expect(podSelectors.length).toBeGreaterThan(1);
   expect(labels[0]).not.toEqual(labels[1]);
 });
 
@@ -62,20 +61,23 @@ it('deploy/kubernetes names only ports that the service listens on, and policies
     { name: 'http', containerPort: PORT },
     { name: 'management', containerPort: MANAGEMENT_PORT },
   ]);
-  const used = [...valuesOf('port', all), ...valuesOf('targetPort', all)];
+  const used = [...valuesOf('port', objects), ...valuesOf('targetPort', objects)];
   const named = used.filter((port) => typeof port === 'string');
   expect(new Set(named)).toEqual(new Set(['http', 'management']));
-  const policies = all.filter(({ kind }) => kind === 'NetworkPolicy');
+  const policies = objects.filter(({ kind }) => kind === 'NetworkPolicy');
   expect(valuesOf('port', valuesOf('ingress', policies))).toEqual([PORT, MANAGEMENT_PORT]);
   expect(valuesOf('port', policies).filter((port) => typeof port !== 'number')).toEqual([]);
 });
 
 it('deploy/kubernetes gives the service a complete configuration, and no Secret', () => {
-  const { OAUTH_ISSUER, OAUTH_AUDIENCE, ...others } = given;
+  const { OAUTH_ISSUER, OAUTH_AUDIENCE, ...others } = configurationEnv;
   const lists = { OAUTH_ISSUER: [OAUTH_ISSUER], OAUTH_AUDIENCE: [OAUTH_AUDIENCE] };
   expect(configuration).toMatchObject({ ...others, ...lists });
-  expect(all.map(({ kind }) => kind)).not.toContain('Secret');
-  const [mounts = []] = valuesOf<{ name: string; mountPath: string }[]>('volumeMounts', all);
+  expect(objects.map(({ kind }) => kind)).not.toContain('Secret');
+});
+
+it('deploy/kubernetes mounts a volume for each path that a variable names', () => {
+  const [mounts = []] = valuesOf<{ name: string; mountPath: string }[]>('volumeMounts', objects);
   const [volumes = []] = valuesOf<{ name: string }[]>('volumes', deployment);
   const paths = variables.filter(({ value }) => value.startsWith('/'));
   expect(paths.map(({ name, value }) => (name.endsWith('_FOLDER') ? value : dirname(value)))).toEqual(
@@ -84,7 +86,7 @@ it('deploy/kubernetes gives the service a complete configuration, and no Secret'
   expect(mounts.map(({ name }) => name)).toEqual(volumes.map(({ name }) => name));
 });
 
-it('deploy/kubernetes takes a replica that is not ready out of load balancing, and restarts it only if it hangs', () => {
+it('deploy/kubernetes sends no calls to a replica that is not ready, and restarts only replicas that hang', () => {
   const pathsOf = (probe: string): unknown[] => valuesOf('path', valuesOf(probe, deployment));
   expect(pathsOf('readinessProbe')).toEqual(['/health/ready']);
   for (const probe of ['startupProbe', 'livenessProbe']) expect(pathsOf(probe)).toEqual(['/health/live']);
@@ -98,7 +100,7 @@ it('deploy/kubernetes gives a replica enough time to drain', () => {
 
 it('deploy/kubernetes names no user, because OpenShift sets the user, and the image names its user by number', () => {
   const names = ['runAsUser', 'runAsGroup', 'fsGroup'];
-  expect(names.flatMap((name) => valuesOf(name, all))).toEqual([]);
+  expect(names.flatMap((name) => valuesOf(name, objects))).toEqual([]);
   expect(readText('Dockerfile')).toMatch(/^USER \d+:\d+\n(.*\n)*CMD/m);
 });
 
@@ -117,33 +119,36 @@ it('deploy/kubernetes routes every path that callers know', () => {
 
 const steps = useTestFolder();
 
+/** The beginnings of the kubectl commands of docs/kubernetes.md, in their order. */
 const MIGRATION = ['delete', 'apply', 'wait --for=jsonpath'];
-const COMPLETE = [...MIGRATION, 'wait --for=condition=complete'];
-const REASON = ['logs', 'get events'];
-const ROLL_OUT = [...COMPLETE, 'get deployment', 'rollout restart', 'apply', 'rollout status'];
+const COMPLETE_MIGRATION = [...MIGRATION, 'wait --for=condition=complete'];
+const SHOW_REASON = ['logs', 'get events'];
+const ROLL_OUT = [...COMPLETE_MIGRATION, 'get deployment', 'rollout restart', 'apply', 'rollout status'];
 it.each([
   { failing: 'nothing', status: 0, expected: ROLL_OUT },
   { failing: 'rollout status', status: 1, expected: [...ROLL_OUT, 'get pods', 'logs', 'rollout undo'] },
-  { failing: 'wait --for=jsonpath', status: 1, expected: [...MIGRATION, ...REASON] },
-  { failing: 'wait --for=condition', status: 1, expected: [...COMPLETE, ...REASON] },
-])('the commands of docs/kubernetes.md end with the status $status if $failing fails', async (roll) => {
-  const { failing, status, expected } = roll;
-  const list = join(steps, 'list');
-  writeFileSync(list, '');
-  const kubectl = `#!/bin/sh
+  { failing: 'wait --for=jsonpath', status: 1, expected: [...MIGRATION, ...SHOW_REASON] },
+  { failing: 'wait --for=condition', status: 1, expected: [...COMPLETE_MIGRATION, ...SHOW_REASON] },
+])(
+  'the commands of docs/kubernetes.md end with the status $status if $failing fails',
+  async ({ failing, status, expected }) => {
+    const list = join(steps, 'list');
+    writeFileSync(list, '');
+    const kubectl = `#!/bin/sh
 echo "$*" >> list
 case "$*" in "get deployment "*) echo deployment.apps/order-lookup ;; "${failing}"*) exit 1 ;; esac
 `;
-  writeFileSync(join(steps, 'kubectl'), kubectl, { mode: 0o755 });
-  const blocks = readBlocks('docs/kubernetes.md');
-  const rollOut = blocks.find(({ text }) => text.includes('rollout status'));
-  expect(await shell(`PATH=$PWD:$PATH\n${rollOut?.text}`, steps, {})).toMatchObject({ status });
-  const lines = readFileSync(list, 'utf8').trim().split('\n');
-  expect(lines).toEqual(expected.map((step) => expect.stringMatching(`^${step}`) as unknown));
-});
+    writeFileSync(join(steps, 'kubectl'), kubectl, { mode: 0o755 });
+    const blocks = readBlocks('docs/kubernetes.md');
+    const rollOut = blocks.find(({ text }) => text.includes('rollout status'));
+    expect(await shell(`PATH=$PWD:$PATH\n${rollOut?.text}`, steps, {})).toMatchObject({ status });
+    const lines = readFileSync(list, 'utf8').trim().split('\n');
+    expect(lines).toEqual(expected.map((step) => expect.stringMatching(`^${step}`) as unknown));
+  },
+);
 
 it('the commands of docs/kubernetes.md say within two minutes why a migration fails', () => {
-  const [job] = all.filter(({ kind }) => kind === 'Job');
+  const [job] = objects.filter(({ kind }) => kind === 'Job');
   const [deadline = 0] = valuesOf<number>('activeDeadlineSeconds', job);
   const { text = '' } = readBlocks('docs/kubernetes.md').find((block) => block.text.includes('rollout status')) ?? {};
   const limits = [...text.matchAll(/--timeout=(\d+)s/g)].map(([, seconds]) => Number(seconds));

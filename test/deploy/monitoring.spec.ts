@@ -16,12 +16,12 @@ const rules = spec.groups.flatMap((group) => group.rules);
 const { panels } = JSON.parse(readText('deploy/grafana/order-lookup-services.json')) as {
   panels: { title: string; targets?: { expr: string }[] }[];
 };
-const uses = [
+/** Each alert and each panel with its expression in PromQL. */
+const expressions = [
   ...rules.map(({ alert, expr }) => [alert, expr]),
   ...panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [title, expr])),
 ] as [string, string][];
-/** The labels that distinguish environments. */
-const ENVIRONMENT = ['job', 'namespace', 'environment', 'cluster'];
+const ENVIRONMENT_LABELS = ['job', 'namespace', 'environment', 'cluster'];
 
 /** The series of the service with their labels. A histogram has three series. */
 const series = new Map<string, string[]>();
@@ -32,28 +32,31 @@ beforeAll(async () => {
   }
 });
 
-it.each(uses)('the alert or panel %s uses only metrics and labels that the service has', (_, expr) => {
+it.each(expressions)('the alert or panel %s uses only metrics and labels that the service has', (_, expr) => {
   const names: string[] = expr.match(/\b(order_lookup|nodejs|process)_\w+/g) ?? [];
   expect(names).not.toEqual([]);
   expect([...series.keys()]).toEqual(expect.arrayContaining(names));
-  const lists = [...expr.matchAll(/\b(?:by|ignoring|on) \(([^)]*)\)/g)].map(([, list]) => list);
-  const named = [...expr.matchAll(/(\w+)=~?"/g)].map(([, label]) => label);
-  const used = [...lists.flatMap((list) => list?.split(', ')), ...named];
+  const groupings = [...expr.matchAll(/\b(?:by|ignoring|on) \(([^)]*)\)/g)].map(([, list]) => list);
+  const matchers = [...expr.matchAll(/(\w+)=~?"/g)].map(([, label]) => label);
+  const used = [...groupings.flatMap((list) => list?.split(', ')), ...matchers];
   const labels = names.flatMap((name) => series.get(name) ?? []);
-  expect([...labels, ...ENVIRONMENT, 'instance', 'le']).toEqual(expect.arrayContaining(used));
+  expect([...labels, ...ENVIRONMENT_LABELS, 'instance', 'le']).toEqual(expect.arrayContaining(used));
 });
 
 it.each(rules)(
-  '$alert names the labels of the environment in each sum, so that further labels change nothing',
+  '$alert groups by the labels of the environment first, so that further labels change nothing',
   (rule) => {
-    const lists = [...rule.expr.matchAll(/\b(?:by|on|ignoring|without)\b ?(?:\(([^)]*)\))?/g)].map(([, list]) => list);
-    expect(lists.length).toBeGreaterThan(0);
-    for (const list of lists) expect(list?.split(', ').slice(0, ENVIRONMENT.length)).toEqual(ENVIRONMENT);
+    const groupings = [...rule.expr.matchAll(/\b(?:by|on|ignoring|without)\b ?(?:\(([^)]*)\))?/g)].map(
+      ([, list]) => list,
+    );
+    expect(groupings.length).toBeGreaterThan(0);
+    for (const list of groupings)
+      expect(list?.split(', ').slice(0, ENVIRONMENT_LABELS.length)).toEqual(ENVIRONMENT_LABELS);
   },
 );
 
 it('the alerts on calls count only the operations, and not the checks of balancers', () => {
-  const patterns = uses.flatMap(([, expr]) =>
+  const patterns = expressions.flatMap(([, expr]) =>
     [...expr.matchAll(/operation=~"([^"]*)"/g)].map(([, pattern]) => pattern),
   );
   expect(new Set(patterns).size).toBe(1);

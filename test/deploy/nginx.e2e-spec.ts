@@ -36,10 +36,12 @@ const ask = (path: string, headers: Record<string, string>): Promise<Response> =
   fetch(nginx.url + path, { headers: { ...world.headers, ...headers } });
 const send = (text: string, { url }: Front = nginx, options = {}) => exchange(Number(new URL(url).port), text, options);
 
-/** More requests than `burst` of nginx.conf allows. */
-const MANY = 250;
+/** More requests than `burst=200` of nginx.conf allows. */
+const FLOOD_REQUESTS = 250;
+/** More connections than `limit_conn connections 50` of nginx.conf allows. */
+const FLOOD_CONNECTIONS = 60;
 const flood = (path: string, headers: Record<string, string>) =>
-  send(requestTo(path, headers).repeat(MANY), nginx, { answers: MANY });
+  send(requestTo(path, headers).repeat(FLOOD_REQUESTS), nginx, { answers: FLOOD_REQUESTS });
 const hostOf = ({ url }: ReachableService): string => new URL(url).host;
 
 /** Asserts that at least one of the requests was refused with this problem document. */
@@ -53,10 +55,7 @@ function expectRefusal(responses: readonly Reply[], slug: ProblemSlug): void {
   });
 }
 
-/**
- * Sets the rate to one request a minute. A machine that sends less than 50 requests a second never reaches the real
- * rate.
- */
+/** Sets the rate to one request a minute, because a slow machine never reaches the real rate of 50 a second. */
 const withSlowRate = (configuration: string): string =>
   withLongLimits(configuration).replace('rate=50r/s', 'rate=1r/m');
 
@@ -94,15 +93,15 @@ describeWithNginx('deploy/nginx', () => {
   ])('limits requests of strangers $what, and not requests of callers', async ({ path, headers }) => {
     const { responses } = await flood(path, headers);
     expectRefusal(responses, 'too-many-requests');
-    const asked = Array.from({ length: MANY }, () => statusFrom(CALLER, nginx));
-    expect(new Set(await Promise.all(asked))).toEqual(new Set([200]));
+    const statuses = Array.from({ length: FLOOD_REQUESTS }, () => statusFrom(CALLER, nginx));
+    expect(new Set(await Promise.all(statuses))).toEqual(new Set([200]));
   });
 
   it('limits the connections of a stranger that have an unfinished request', async () => {
     const silent = createServer();
     const front = await startNginx([`127.0.0.1:${await listen(silent)}`], withLongLimits);
     const request = 'GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
-    const sent = Array.from({ length: 60 }, () => send(request, front));
+    const sent = Array.from({ length: FLOOD_CONNECTIONS }, () => send(request, front));
     const { responses } = await Promise.race(sent);
     expectRefusal(responses, 'too-many-requests');
     silent.close();
@@ -130,8 +129,8 @@ describeWithNginx('deploy/nginx', () => {
         .replace('proxy_pass ', `proxy_bind ${BALANCER};\nproxy_pass `),
     );
     const forged = { ...world.headers, 'X-Forwarded-For': IMPERSONATED_CLIENT };
-    const asked = Array.from({ length: MANY }, () => statusFrom(FLOODING_CLIENT, outer, forged));
-    expect(new Set(await Promise.all(asked))).toEqual(new Set([200, 429]));
+    const statuses = Array.from({ length: FLOOD_REQUESTS }, () => statusFrom(FLOODING_CLIENT, outer, forged));
+    expect(new Set(await Promise.all(statuses))).toEqual(new Set([200, 429]));
     expect(await statusFrom(OTHER_CLIENT, outer)).toBe(200);
     expect(await statusFrom(IMPERSONATED_CLIENT, outer)).toBe(200);
     const log = readFileSync(join(inner.folder, 'access.log'), 'utf8');
@@ -162,14 +161,14 @@ describeWithTls('deploy/nginx with a certificate', () => {
 
 describeWithNginx('replicas behind deploy/nginx, one of them never ready', () => {
   let port: string;
-  let restarted: ReachableService;
+  let replicaToKill: ReachableService;
   let neverReady: LocalService;
   beforeAll(async () => {
     port = String(await freePort());
-    restarted = await world.startReplicaProcess({ PORT: port });
-    await restarted.ready();
+    replicaToKill = await world.startReplicaProcess({ PORT: port });
+    await replicaToKill.ready();
     neverReady = await world.startReplica({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
-    nginx = await startNginx([world.service, restarted, neverReady].map(hostOf), (text) =>
+    nginx = await startNginx([world.service, replicaToKill, neverReady].map(hostOf), (text) =>
       withUnlimitedCaller(withLongLimits(text), '127.0.0.1'),
     );
   });
@@ -179,11 +178,11 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
     'give a complete compressed answer for %s, and every replica answers 304 to its entity tag',
     async (path) => {
       const plain = await ask(path, { 'Accept-Encoding': 'identity' });
-      const coded = await ask(path, { 'Accept-Encoding': 'gzip' });
-      expect(coded.headers.get('content-encoding')).toBe('gzip');
-      expect(coded.headers.get('vary')).toContain('Accept-Encoding');
-      expect(await coded.text()).toBe(await plain.text());
-      const etag = coded.headers.get('etag') ?? '';
+      const compressed = await ask(path, { 'Accept-Encoding': 'gzip' });
+      expect(compressed.headers.get('content-encoding')).toBe('gzip');
+      expect(compressed.headers.get('vary')).toContain('Accept-Encoding');
+      expect(await compressed.text()).toBe(await plain.text());
+      const etag = compressed.headers.get('etag') ?? '';
       for (let replica = 0; replica < 3; replica++)
         expect((await ask(path, { 'If-None-Match': etag })).status).toBe(304);
     },
@@ -197,10 +196,10 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
   it('answer every request while a replica is killed, started again, and stopped in order', async () => {
     const traffic = new Traffic(() => nginx.url, world.credentials, { perSecond: 50 });
     await until(async () => traffic.asked > 10);
-    await restarted.kill();
-    const again = await world.startReadyReplica({ PORT: port });
-    await until(async () => (await again.metric(ANSWERED)) > 0); // nginx uses the started replica again
-    await again.end();
+    await replicaToKill.kill();
+    const startedAgain = await world.startReadyReplica({ PORT: port });
+    await until(async () => (await startedAgain.metric(ANSWERED)) > 0); // nginx uses the started replica again
+    await startedAgain.end();
     await until(async () => traffic.asked > 100);
     expect((await traffic.stop()).failures).toEqual([]);
   });

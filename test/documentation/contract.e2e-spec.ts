@@ -1,5 +1,4 @@
-// Compares openapi.yaml with the service's tables and live answers. In other tests, World.get compares each reply with
-// it.
+// Compares openapi.yaml with the service's tables and live answers. In other tests World.get compares each reply.
 import 'reflect-metadata';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -26,8 +25,8 @@ import { until } from '../support/until.js';
 
 const SCOPE = 'lookups.read';
 const world = localWorld({ environment: { OAUTH_REQUIRED_SCOPE: SCOPE } });
-const file = parse(readText('src/documentation/openapi.yaml')) as OpenApiDocument;
-const contract = new Contract(file);
+const openapiYaml = parse(readText('src/documentation/openapi.yaml')) as OpenApiDocument;
+const contract = new Contract(openapiYaml);
 /** The filters with their descriptions in the interface document. */
 const FILTERS = {
   codeType: 'Type of communication code record to be retrieved.',
@@ -36,7 +35,7 @@ const FILTERS = {
 const slugs = Object.keys(problemTypes) as ProblemSlug[];
 
 it('openapi.yaml has the operations, their parameters and the version of the service', () => {
-  expect(Object.keys(file.paths)).toEqual(ALL_PATHS);
+  expect(Object.keys(openapiYaml.paths)).toEqual(ALL_PATHS);
   for (const path of ALL_PATHS) {
     const filters = path === PATHS.communicationCodes ? Object.entries(FILTERS) : [];
     const expected = filters.map(([name, description]) => ({
@@ -47,15 +46,15 @@ it('openapi.yaml has the operations, their parameters and the version of the ser
     expect(contract.parameters(path)).toMatchObject([...expected, ifNoneMatch]);
   }
   const { version } = JSON.parse(readText('package.json')) as { version: string };
-  expect(file.info.version).toBe(version);
+  expect(openapiYaml.info.version).toBe(version);
 });
 
 it('openapi.yaml has an example of each problem type that an operation answers, with its status and title', () => {
-  const elsewhere = ['not-found', 'method-not-allowed']; // no answers of an operation
+  const notOfOperations = ['not-found', 'method-not-allowed'];
   for (const path of ALL_PATHS) {
     const examples = contract.problemExamples(path);
     const expected = slugs.filter(
-      (slug) => !elsewhere.includes(slug) && (slug !== 'invalid-query' || path === PATHS.communicationCodes),
+      (slug) => !notOfOperations.includes(slug) && (slug !== 'invalid-query' || path === PATHS.communicationCodes),
     );
     expect(new Set(examples.map(({ slug }) => slug))).toEqual(new Set(expected));
     for (const { status, slug, value } of examples) {
@@ -69,7 +68,7 @@ it('openapi.yaml has an example of each problem type that an operation answers, 
 });
 
 it('openapi.yaml names every problem type, and no other', () => {
-  const { ProblemDetails } = file.components.schemas as Record<
+  const { ProblemDetails } = openapiYaml.components.schemas as Record<
     string,
     { properties: { type: { description: string } } }
   >;
@@ -84,9 +83,9 @@ it('openapi.yaml has the limits that the service keeps', () => {
     `headers | ${HEADERS_TIMEOUT_MS / 1000} s | 408 |`,
     `body | ${REQUEST_TIMEOUT_MS / 1000} s | the connection is closed`,
   ];
-  const description = file.info.description.replaceAll(/\s+/g, ' ');
+  const description = openapiYaml.info.description.replaceAll(/\s+/g, ' ');
   for (const limit of limits) expect(description).toContain(limit);
-  const { schemas } = file.components;
+  const { schemas } = openapiYaml.components;
   expect(schemas).toMatchObject({
     Filter: { maxLength: MAX_FILTER_CHARACTERS },
     Code: { maxLength: MAX_FILTER_CHARACTERS },
@@ -102,17 +101,17 @@ it('openapi.yaml has the limits that the service keeps', () => {
 });
 
 it('openapi.yaml names the licence as SPDX does, so that generated Python packages can be installed', () => {
-  const { name, identifier } = file.info.license;
+  const { name, identifier } = openapiYaml.info.license;
   expect(name).toBe(identifier);
 });
 
-it('openapi.yaml has no additional properties beside properties, which some languages cannot express', () => {
-  expect(JSON.stringify(file)).not.toContain('additionalProperties');
+it('openapi.yaml never uses additionalProperties, which some languages cannot express beside properties', () => {
+  expect(JSON.stringify(openapiYaml)).not.toContain('additionalProperties');
 });
 
 it('openapi.yaml closes no list of codes by an enum, so that a new code breaks no generated client', () => {
-  const ofCodes = /^(?:\w+SupportedValues|CommunicationCode\w+|Code|Filter)$/;
-  const schemas = Object.entries(file.components.schemas).filter(([name]) => ofCodes.test(name));
+  const CODE_SCHEMAS = /^(?:\w+SupportedValues|CommunicationCode\w+|Code|Filter)$/;
+  const schemas = Object.entries(openapiYaml.components.schemas).filter(([name]) => CODE_SCHEMAS.test(name));
   expect(schemas).toHaveLength(6);
   expect(JSON.stringify(schemas)).not.toMatch(/"(?:enum|const)"/);
 });
@@ -141,7 +140,7 @@ describe('the schema of a filter', () => {
     { name: 'a no-break space, after the control characters', value: '\xa0' },
     { name: 'a line separator, which is no control character', value: 'a\u2028' },
     { name: 'as many characters as are allowed', value: '𝄞'.repeat(MAX_FILTER_CHARACTERS) },
-    { name: 'one more', value: 'a'.repeat(MAX_FILTER_CHARACTERS + 1) },
+    { name: 'one character more than that', value: 'a'.repeat(MAX_FILTER_CHARACTERS + 1) },
   ])('agrees with the service on $name', ({ value }) => expectAgreement(value));
 
   it('agrees with the service on any text', () =>
@@ -151,22 +150,25 @@ describe('the schema of a filter', () => {
 });
 
 it.each([
-  { name: 'a status', change: { status: 418 }, fault: 'the status is not described' },
-  { name: 'a header', headers: { 'X-New': 'a' }, fault: 'x-new is not described' },
-  { name: 'a lost header', headers: { ETag: null }, fault: 'ETag is missing' },
+  { name: 'its status', change: { status: 418 }, fault: 'the status is not described' },
+  { name: 'an additional header', headers: { 'X-New': 'a' }, fault: 'x-new is not described' },
+  { name: 'a missing header', headers: { ETag: null }, fault: 'ETag is missing' },
   { name: 'the form of a header', headers: { ETag: 'W/"a"' }, fault: 'ETag is W/"a"' },
-  { name: 'a content type', headers: { 'Content-Type': 'text/html' }, fault: 'text/html' },
-  { name: 'the form of a body', change: { text: '[]' }, fault: 'must be object' },
-])('a reply that differs in $name fails every test', async ({ change, headers = {}, fault }) => {
-  const path = PATHS.orderUpdate;
-  const reply = await world.get(path, { headers: await goodHeaders() });
-  const changed = { ...reply, ...change, headers: new Headers(reply.headers) };
-  for (const [name, value] of Object.entries(headers)) {
-    changed.headers.delete(name);
-    if (value !== null) changed.headers.set(name, value);
-  }
-  expect(() => contract.check('GET', path, changed)).toThrow(fault);
-});
+  { name: 'its content type', headers: { 'Content-Type': 'text/html' }, fault: 'text/html' },
+  { name: 'the form of its body', change: { text: '[]' }, fault: 'must be object' },
+])(
+  'a reply that differs from openapi.yaml in $name fails every test that gets it',
+  async ({ change, headers = {}, fault }) => {
+    const path = PATHS.orderUpdate;
+    const reply = await world.get(path, { headers: await goodHeaders() });
+    const changed = { ...reply, ...change, headers: new Headers(reply.headers) };
+    for (const [name, value] of Object.entries(headers)) {
+      changed.headers.delete(name);
+      if (value !== null) changed.headers.set(name, value);
+    }
+    expect(() => contract.check('GET', path, changed)).toThrow(fault);
+  },
+);
 
 it('without CORS_ORIGINS no answer has a CORS header', async () => {
   const browser = { Origin: 'https://portal.example.com', 'Access-Control-Request-Method': 'GET' };
@@ -280,13 +282,13 @@ const STATUS_CASES: readonly StatusCase[] = [
 ];
 
 describe.each(ALL_PATHS)('%s', (path) => {
-  it.each(STATUS_CASES)('answers $status as described', async ({ status, reply }) => {
+  it.each(STATUS_CASES)('answers $status as openapi.yaml describes', async ({ status, reply }) => {
     const found = await reply(path);
     expect(found.status).toBe(status);
     contract.check('GET', path, found);
   });
 
-  it('describes only statuses that a case above shows', () => {
+  it('has no status in openapi.yaml that this test does not show', () => {
     const described = Object.keys(contract.operation(path)?.responses ?? {}).map(Number);
     expect(described).toEqual(STATUS_CASES.map(({ status }) => status));
   });

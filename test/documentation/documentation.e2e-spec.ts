@@ -15,16 +15,16 @@ const BROWSER_ACCEPT = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/
 const HTML = 'text/html; charset=utf-8';
 
 const world = localWorld();
-const file = parse(readFileSync('src/documentation/openapi.yaml', 'utf8')) as OpenApiDocument;
+const openapiYaml = parse(readFileSync('src/documentation/openapi.yaml', 'utf8')) as OpenApiDocument;
 
-const open = (path: string, headers: Record<string, string> = {}): Promise<Reply> =>
+const getWithoutCredentials = (path: string, headers: Record<string, string> = {}): Promise<Reply> =>
   world.get(path, { headers: { ...NO_CREDENTIALS, ...headers } });
 
 describe('GET /openapi.json', () => {
   it('is openapi.yaml, with the endpoints of the issuer', async () => {
-    const { headers, text } = await open('/openapi.json');
+    const { headers, text } = await getWithoutCredentials('/openapi.json');
     expect(headers.get('content-type')).toBe('application/json');
-    const { securitySchemes } = file.components;
+    const { securitySchemes } = openapiYaml.components;
     const [authorizationUrl, tokenUrl] = [`${world.issuer.url}/auth`, `${world.issuer.url}/token`];
     const { description } = securitySchemes['accessToken'] as { description: string };
     const flows = {
@@ -33,10 +33,10 @@ describe('GET /openapi.json', () => {
     };
     const accessToken = { type: 'oauth2', description, flows };
     const components = {
-      ...file.components,
+      ...openapiYaml.components,
       securitySchemes: { ...securitySchemes, accessToken },
     };
-    expect(JSON.parse(text)).toEqual({ ...file, components });
+    expect(JSON.parse(text)).toEqual({ ...openapiYaml, components });
   });
 
   it('has the address of the server and the scope, and no endpoint if the issuer names none', async () => {
@@ -48,7 +48,7 @@ describe('GET /openapi.json', () => {
     });
     const { document } = await Contract.fetch(`${service.url}/lookups`);
     expect(document).toEqual({
-      ...file,
+      ...openapiYaml,
       servers: [{ url: 'https://orders.example.com/lookups' }],
       security: [{ apiKey: [], accessToken: ['lookups.read'] }],
     });
@@ -83,7 +83,9 @@ describe('GET /openapi.json', () => {
 
 describe('GET /openapi-3.0.json', () => {
   it('is the same contract in OpenAPI 3.0.3', async () => {
-    const [newer, older] = await Promise.all(['/openapi.json', '/openapi-3.0.json'].map((path) => open(path)));
+    const [newer, older] = await Promise.all(
+      ['/openapi.json', '/openapi-3.0.json'].map((path) => getWithoutCredentials(path)),
+    );
     expect(older?.headers.get('content-type')).toBe('application/json');
     const document = JSON.parse(newer?.text ?? '') as OpenApiDocument;
     const withoutConst = JSON.stringify(document).replaceAll(/"const":("[^"]*")/g, '"enum":[$1]');
@@ -95,9 +97,9 @@ describe('GET /openapi-3.0.json', () => {
     });
   });
 
-  it('names a scope only if the scheme has scopes', async () => {
+  it('names the required scope only if the endpoints of the issuer are known', async () => {
     const environment = { OAUTH_REQUIRED_SCOPE: 'lookups.read' };
-    const [known, unknown] = [
+    const [withEndpoints, withoutEndpoints] = [
       await world.startReadyReplica(environment),
       await world.startReplica({ ...environment, OAUTH_ISSUER: 'http://127.0.0.1:9' }),
     ];
@@ -105,15 +107,15 @@ describe('GET /openapi-3.0.json', () => {
       const response = await fetch(`${url}/openapi-3.0.json`);
       return ((await response.json()) as OpenApiDocument).security[0]?.['accessToken'];
     };
-    await until(async () => (await security(known))?.length === 1);
-    expect(await security(unknown)).toEqual([]);
+    await until(async () => (await security(withEndpoints))?.length === 1);
+    expect(await security(withoutEndpoints)).toEqual([]);
   });
 });
 
 type Flows = Record<string, { readonly scopes: object } | undefined>;
 
-it('GET /docs needs no credentials, and loads everything from the service, as its Content-Security-Policy demands', async () => {
-  const { status, headers, text } = await open('/docs');
+it('GET /docs needs no credentials, and its Content-Security-Policy permits only files of the service', async () => {
+  const { status, headers, text } = await getWithoutCredentials('/docs');
   expect(status).toBe(200);
   const policy = headers.get('content-security-policy')?.split('; ');
   expect(policy).toEqual([
@@ -129,12 +131,12 @@ it('GET /docs needs no credentials, and loads everything from the service, as it
   const files = [...text.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, name]) => name ?? '');
   expect(files.length).toBeGreaterThan(4);
   for (const name of [...files, 'docs/oauth2-redirect.html', 'docs/oauth2-redirect.js'])
-    expect((await open(`/${name}`)).status).toBe(200);
-  expectProblem(await open('/docs/package.json'), 'not-found');
+    expect((await getWithoutCredentials(`/${name}`)).status).toBe(200);
+  expectProblem(await getWithoutCredentials('/docs/package.json'), 'not-found');
 });
 
 it('the page to which an issuer sends people back after a sign-in cannot be framed', async () => {
-  const { headers } = await open('/docs/oauth2-redirect.html');
+  const { headers } = await getWithoutCredentials('/docs/oauth2-redirect.html');
   expect(headers.get('content-security-policy')).toBe(
     "default-src 'none'; script-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   );
@@ -149,14 +151,14 @@ it('/docs/favicon-32x32.png is the file of Swagger UI, byte for byte', async () 
 it.each(['/docs', '/docs/swagger-ui-bundle.js', '/openapi.json', '/problems/not-found', '/'])(
   '%s has an entity tag, and answers 304 to this tag',
   async (path) => {
-    const etag = (await open(path)).headers.get('etag') ?? '';
-    const { status, text } = await open(path, { 'If-None-Match': etag });
+    const etag = (await getWithoutCredentials(path)).headers.get('etag') ?? '';
+    const { status, text } = await getWithoutCredentials(path, { 'If-None-Match': etag });
     expect({ status, text }).toEqual({ status: 304, text: '' });
   },
 );
 
 it.each(Object.entries(problemTypes))('/problems/%s says what happened and what to do', async (slug, type) => {
-  const { headers, text } = await open(`/problems/${slug}`);
+  const { headers, text } = await getWithoutCredentials(`/problems/${slug}`);
   expect(headers.get('content-type')).toBe(HTML);
   const { title, meaning, remedy } = type;
   for (const part of [`<h1>${title}</h1>`, meaning, ...remedy]) expect(text).toContain(part);
@@ -164,7 +166,7 @@ it.each(Object.entries(problemTypes))('/problems/%s says what happened and what 
 });
 
 it.each(['typo', 'constructor'])('/problems/%s is not found, also for a browser', async (slug) =>
-  expectProblem(await open(`/problems/${slug}`, { Accept: BROWSER_ACCEPT }), 'not-found'),
+  expectProblem(await getWithoutCredentials(`/problems/${slug}`, { Accept: BROWSER_ACCEPT }), 'not-found'),
 );
 
 it('docs/integrators.md names each problem type with its status', () => {
@@ -183,7 +185,7 @@ describe('the page at the address of the service', () => {
     { what: 'a program that takes anything', Accept: '*/*' },
     { what: 'a balancer that sends an empty Accept', Accept: '' },
   ])('is 200 for $what, and leads to the documentation', async ({ Accept }) => {
-    const { status, headers, text } = await open('/', { Accept });
+    const { status, headers, text } = await getWithoutCredentials('/', { Accept });
     expect([status, headers.get('content-type')]).toEqual([200, HTML]);
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
     for (const path of ['/docs', '/openapi.json', '/openapi-3.0.json']) expect(text).toContain(`<a href="${path}">`);

@@ -70,13 +70,13 @@ export class PageWalk {
     const steps = readDialogue(block.text);
     for (const { command, printed } of steps) {
       const outcome = await this.run(command, role);
-      const last = command === steps.at(-1)?.command;
+      const isLast = command === steps.at(-1)?.command;
       const { pattern, ids } = toPattern(printed);
       const stdout = outcome.stdout.replaceAll(/\s/g, '');
       expect({ command, ...outcome, stdout }).toEqual({
         command,
         ...outcome,
-        status: last ? Number(findRemark(block, 'ends with') ?? 0) : 0,
+        status: isLast ? Number(findRemark(block, 'ends with') ?? 0) : 0,
         stdout: expect.stringMatching(pattern),
       });
       const real = pattern.exec(stdout);
@@ -152,7 +152,7 @@ function toPattern(shown: string): { readonly pattern: RegExp; readonly ids: str
   const ids: string[] = [];
   const source = shown
     .replaceAll(/\s/g, '')
-    // This must be the first replacement, or it would escape the patterns below. That of times expects an escaped dot
+    // This must be the first replacement, or it would escape the patterns below. That of times needs an escaped dot
     .replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
     .replaceAll(new RegExp(ID, 'g'), (id) => {
       const index = ids.indexOf(id);

@@ -24,9 +24,9 @@ const { on, jobs } = parse(readBlocks('docs/pipeline.md').find(({ language }) =>
   jobs: Readonly<Record<'plan' | 'check' | 'up' | 'drift', Job>>;
 };
 const INSTALLATION = 'npm ci && npm run build';
-const ADD = `insert into code_list_value (code_list, value) values ('orderType', 'Transfer')`;
-const RETIRE = `delete from code_list_value where code_list = 'partyType' and value = 'Solicitor'`;
-const MANY = `insert into communication_code
+const ADD_ORDER_TYPE = `insert into code_list_value (code_list, value) values ('orderType', 'Transfer')`;
+const REMOVE_PARTY_TYPE = `delete from code_list_value where code_list = 'partyType' and value = 'Solicitor'`;
+const ADD_200_CODES = `insert into communication_code
   select 'T', 'CODE-' || n, repeat('x', 500) from generate_series(1, 200) n`;
 /** A `gh` that keeps the comments in a file. Like GitHub, it refuses a body of more than 65,536 characters. */
 const GH = `#!/usr/bin/env node
@@ -64,7 +64,7 @@ interface Comment {
   readonly body: string;
 }
 
-/** A comment of a person who quotes the marker. */
+/** A comment of a person who quotes the marker of the workflow's comment. The workflow must not change it. */
 const FIRST_COMMENTS: Comment[] = [
   { id: 1, user: 'User', body: '<!-- order-lookup plan --> is what the plan begins with' },
 ];
@@ -97,7 +97,7 @@ interface Event {
 }
 
 /** Runs the steps of a job until one fails. Returns the status and the output of the last step that ran. */
-async function run(job: Job, event: Event = {}): Promise<{ status: number | null; said: string }> {
+async function runJob(job: Job, event: Event = {}): Promise<{ status: number | null; said: string }> {
   let outcome = { status: 0 as number | null, stdout: '', stderr: '' };
   for (const { run: command = INSTALLATION, env = {} } of job.steps) {
     if (command === INSTALLATION || outcome.status !== 0) continue;
@@ -130,8 +130,7 @@ function fillIn(variables: Environment, { labels = [], hasSecrets = true }: Even
   return Object.fromEntries(filled) as Record<string, string>;
 }
 
-/** Returns the label that the comment asks for. */
-function wantedLabel(): string {
+function labelInComment(): string {
   return /set the label `(callers informed [0-9a-f]{16})`\.\n/.exec(comments()[1]?.body ?? '')?.[1] ?? '';
 }
 
@@ -140,12 +139,12 @@ function comments(): Comment[] {
 }
 
 it('the workflow of docs/pipeline.md posts a plan as a comment, and stops if the plan can break clients', async () => {
-  await commit('add_order_type', ADD);
-  expect(await run(jobs.plan)).toMatchObject({ status: 0 });
+  await commit('add_order_type', ADD_ORDER_TYPE);
+  expect(await runJob(jobs.plan)).toMatchObject({ status: 0 });
   expect(comments()[1]?.body).toContain('\n    + Transfer added\n');
-  expect(wantedLabel()).toBe('');
-  await commit('retire_solicitor', RETIRE);
-  expect(await run(jobs.plan)).toMatchObject({ status: 2 });
+  expect(labelInComment()).toBe('');
+  await commit('retire_solicitor', REMOVE_PARTY_TYPE);
+  expect(await runJob(jobs.plan)).toMatchObject({ status: 2 });
   // The workflow's comment has the new plan, and the person's comment stays
   const [quoting, own, ...others] = comments();
   expect(quoting).toEqual(FIRST_COMMENTS[0]);
@@ -163,7 +162,7 @@ it.each([
     await shell(`${change} migrations/0001_create_code_tables.sql`, walk.folder, {});
     await git('commit -qam change');
     const said: unknown = expect.stringContaining('0001_create_code_tables');
-    expect(await run(jobs[job])).toMatchObject({ status: 1, said });
+    expect(await runJob(jobs[job])).toMatchObject({ status: 1, said });
     await git('reset -q --hard HEAD~1');
   },
 );
@@ -173,20 +172,20 @@ it('the workflow of docs/pipeline.md checks the files of a merge queue without a
   const started = Object.entries(jobs).filter(([, job]) => job.if.includes("'merge_group'"));
   expect(started).toEqual([['check', jobs.check]]);
   expect(JSON.stringify(jobs.check)).not.toMatch(/secrets|environment/);
-  expect(await run(jobs.check)).toMatchObject({ status: 0 });
+  expect(await runJob(jobs.check)).toMatchObject({ status: 0 });
   await commit('add_nothing', '<<<<<<< HEAD');
-  expect(await run(jobs.check)).toMatchObject({ status: 1 });
+  expect(await runJob(jobs.check)).toMatchObject({ status: 1 });
   await git('reset -q --hard HEAD~1');
 });
 
-it('the workflow of docs/pipeline.md continues if the label names the plan, and stops if the plan has changed', async () => {
-  expect(await run(jobs.plan)).toMatchObject({ status: 2 });
-  const label = wantedLabel();
-  expect(await run(jobs.plan, { labels: ['callers informed', label] })).toMatchObject({ status: 0, said: '' });
-  await commit('add_many', MANY);
-  expect(await run(jobs.plan, { labels: [label] })).toMatchObject({ status: 2 });
-  expect(wantedLabel()).not.toBe(label);
-  expect(await run(jobs.plan, { labels: [wantedLabel()] })).toMatchObject({ status: 0, said: '' });
+it('the workflow of docs/pipeline.md continues if a label names the plan, and stops if the plan changes', async () => {
+  expect(await runJob(jobs.plan)).toMatchObject({ status: 2 });
+  const label = labelInComment();
+  expect(await runJob(jobs.plan, { labels: ['callers informed', label] })).toMatchObject({ status: 0, said: '' });
+  await commit('add_many', ADD_200_CODES);
+  expect(await runJob(jobs.plan, { labels: [label] })).toMatchObject({ status: 2 });
+  expect(labelInComment()).not.toBe(label);
+  expect(await runJob(jobs.plan, { labels: [labelInComment()] })).toMatchObject({ status: 0, said: '' });
 });
 
 it('the workflow of docs/pipeline.md cuts a plan that is too long for a comment', async () => {
@@ -196,12 +195,12 @@ it('the workflow of docs/pipeline.md cuts a plan that is too long for a comment'
   expect(whole.match(/^ {4}\+ codeType "T", code "CODE-\d+", description "x{500}" added$/gm)).toHaveLength(200);
 });
 
-it('the workflow of docs/pipeline.md makes no plan for a fork or Dependabot, and refuses their migrations', async () => {
+it('the workflow of docs/pipeline.md makes no plan for forks and Dependabot: it refuses their migrations', async () => {
   const said: unknown = expect.stringMatching(/^::error::No plan: a request from a fork /);
-  expect(await run(jobs.plan, { hasSecrets: false })).toMatchObject({ status: 1, said });
+  expect(await runJob(jobs.plan, { hasSecrets: false })).toMatchObject({ status: 1, said });
   await git('update-ref refs/remotes/origin/main HEAD');
-  expect(await run(jobs.plan, { hasSecrets: false })).toMatchObject({ status: 0, said: '' });
-  await git('update-ref refs/remotes/origin/main HEAD~3');
+  expect(await runJob(jobs.plan, { hasSecrets: false })).toMatchObject({ status: 0, said: '' });
+  await git('update-ref refs/remotes/origin/main HEAD~3'); // without the three commits of the tests above
 });
 
 it('the workflow of docs/pipeline.md gives the address of the database only to steps that need it', () => {
@@ -217,16 +216,16 @@ it('the workflow of docs/pipeline.md gives the address of the database only to s
 
 it('the workflow of docs/pipeline.md warns, and does not fail, if GitHub refuses the comment', async () => {
   const { folder } = walk;
-  const labels = [wantedLabel()];
+  const labels = [labelInComment()];
   writeFileSync(join(folder, 'gh'), '#!/bin/sh\nexit 1\n');
-  expect(await run(jobs.plan, { labels })).toMatchObject({
+  expect(await runJob(jobs.plan, { labels })).toMatchObject({
     status: 0,
     said: expect.stringMatching(/^::warning::The plan is not posted: /),
   });
 });
 
 it('the workflow of docs/pipeline.md applies migrations, and the change history names the person', async () => {
-  expect(await run(jobs.up)).toMatchObject({ status: 0 });
+  expect(await runJob(jobs.up)).toMatchObject({ status: 0 });
   const rows = await walk.world.database.query(
     `select person from change_history where new_row ->> 'value' = 'Transfer'`,
   );
@@ -237,10 +236,10 @@ it('the nightly job of docs/pipeline.md reports changes by hand, and no changes 
   const { database } = walk.world;
   // PageWalk inserted the sample codes by hand
   await database.query(`delete from history where new_row ->> 'code_type' like 'SAMPLE-%'`);
-  expect(await run(jobs.drift)).toMatchObject({ status: 0 });
+  expect(await runJob(jobs.drift)).toMatchObject({ status: 0 });
   await database.query(`update code_list_value set value = 'Fridge' where value = 'Refrigerated'`);
-  expect(await run(jobs.drift)).toEqual({ status: 2, said: expect.stringContaining('Fridge') });
+  expect(await runJob(jobs.drift)).toEqual({ status: 2, said: expect.stringContaining('Fridge') });
   // GitHub may skip nightly runs. So a change must still be reported 80 days later
   await database.query(`update history set changed_at = changed_at - interval '80 days'`);
-  expect(await run(jobs.drift)).toEqual({ status: 2, said: expect.stringContaining('Fridge') });
+  expect(await runJob(jobs.drift)).toEqual({ status: 2, said: expect.stringContaining('Fridge') });
 });

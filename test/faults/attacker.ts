@@ -1,5 +1,4 @@
-// A thread that opens connections from its own address, sends bytes on each at the same time, and reports how many of
-// the connections were closed.
+// A thread that opens connections from its own address, sends bytes on each, and reports how many were closed.
 import { type Socket, connect } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 

@@ -40,7 +40,7 @@ export async function callers(world: World, others = 2_000, only = ''): Promise<
   const lines: string[] = [];
   for (const attack of ATTACKS.filter(({ name }) => name.includes(only))) {
     const service = await world.startReadyReplica({ NODE_OPTIONS: '--max-semi-space-size=8' }); // as in the image
-    lines.push(`${attack.name}: ${await run(attack, { world, service, others })}`);
+    lines.push(`${attack.name}: ${await runAttack(attack, { world, service, others })}`);
     console.error(lines.at(-1)); // printed now, so that an interrupted run shows it, too
     await service.kill();
   }
@@ -53,7 +53,7 @@ interface Surroundings {
   readonly others: number;
 }
 
-async function run(attack: Attack, { world, service, others }: Surroundings): Promise<string> {
+async function runAttack(attack: Attack, { world, service, others }: Surroundings): Promise<string> {
   const { pid, url } = service;
   const port = Number(new URL(url).port);
   const bytes = requestTo(communicationCodes + attack.query, world.headers).repeat(attack.requests);

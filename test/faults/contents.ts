@@ -18,10 +18,7 @@ export async function flip(world: World, leastReplies = 1_000_000): Promise<stri
   ].join('\n');
 }
 
-/**
- * Reports the time between the first and the last of three replicas that switch codes, with the database and during its
- * outage. The clocks of the replicas differ by minutes.
- */
+/** Reports how far apart three replicas with different clocks switch codes, with the database and during its outage. */
 export async function moment(world: World, count = 50): Promise<string> {
   for (const ahead of [-90_000, 0, 90_000]) world.replicas.push(await world.startReadyReplica(skewedClock(ahead)));
   const watched = await watchMoments(world, { count, apartMs: 500 }, () => world.postgres.stop());

@@ -59,7 +59,7 @@ export async function issuers(world: World, seconds = 20): Promise<string> {
     return `a token of the new key got 200 after ${tookMs} ms${before}; `;
   };
 
-  /** Does the work while somebody with a valid API key sends forged tokens: with an unknown key id, or without a key id. */
+  /** Does the work while somebody with a valid API key sends forged tokens, with an unknown key id or with none. */
   const besideForgedTokens = async (key: SigningKey, work: () => Promise<string>): Promise<string> => {
     const sent: Promise<number | string>[] = [];
     const timer = setInterval(() => {
@@ -68,9 +68,9 @@ export async function issuers(world: World, seconds = 20): Promise<string> {
       // A rejection that nobody handles yet would end the process, and its PostgreSQL would go on running
       sent.push(token.then(statusOf).catch(toMessage));
     }, FLOOD_INTERVAL_MS);
-    await pause(seconds * 500);
+    await pause((seconds / 2) * 1000);
     const found = await work();
-    await pause(seconds * 500);
+    await pause((seconds / 2) * 1000);
     clearInterval(timer);
     const counts = new Map<number | string, number>();
     for (const outcome of await Promise.all(sent)) {

@@ -7,17 +7,17 @@ import { WITHIN_A_SECOND } from '../support/traffic.js';
 const OPTIONS = { ...WITHIN_A_SECOND, perSecond: 500 };
 
 /**
- * Stops, kills, restarts and pauses PostgreSQL while the service gets 500 requests a second. Returns the failures, and how soon
- * changes were served again.
+ * Stops, kills, restarts and pauses PostgreSQL while the service gets 500 requests a second. Returns the failures, and
+ * how soon changes were served again.
  * @param only a part of a name: only faults with this part are tried
  */
 export async function outage(world: World, seconds = 60, only = ''): Promise<string> {
   const { postgres } = world;
-  const away = async (leave: () => Promise<void>, come: () => Promise<void> | void): Promise<void> => {
+  const away = async (goAway: () => Promise<void>, comeBack: () => Promise<void> | void): Promise<void> => {
     await pause(2_000);
-    await leave();
+    await goAway();
     await pause(seconds * 1000);
-    await come();
+    await comeBack();
   };
   const faults: Record<string, () => Promise<unknown>> = {
     [`stopped for ${seconds} s`]: () => away(postgres.stop, postgres.start),
@@ -27,7 +27,7 @@ export async function outage(world: World, seconds = 60, only = ''): Promise<str
     [`that ends every session for ${seconds} s`]: () => endSessions(world, seconds),
   };
   const lines: string[] = [];
-  for (const [name, fault] of Object.entries(faults).filter(([said]) => said.includes(only))) {
+  for (const [name, fault] of Object.entries(faults).filter(([title]) => title.includes(only))) {
     const { traffic, readiness, freshAfterMs } = await sendTrafficDuring(fault, world, OPTIONS);
     lines.push(
       `PostgreSQL ${name}: ${failuresIn(traffic)}; ` +

@@ -10,20 +10,17 @@ const CHANGES = 10;
 const SOON = { everyMs: 2 };
 const { orderUpdate: UPDATE, communicationCodes: CODES } = PATHS;
 
-/**
- * Reports the memory and time that a replica needs with this many codes, and how soon a change is served and a revoked
- * key refused. It measures the program in dist/ of the current folder.
- */
+/** Reports what a replica needs for this many codes, and how soon it serves a change and refuses a revoked key. */
 export async function sizes(world: World, count?: number): Promise<string> {
   const lines: string[] = [];
   for (const codes of count === undefined ? [1_000, 20_000, 100_000] : [count]) {
-    lines.push(`${codes} codes: ${(await ofSize(world, codes)).join('; ')}`);
+    lines.push(`${codes} codes: ${(await measureSize(world, codes)).join('; ')}`);
     console.error(lines.at(-1)); // printed now, so that an interrupted run shows it, too
   }
   return lines.join('\n');
 }
 
-async function ofSize(world: World, codes: number): Promise<string[]> {
+async function measureSize(world: World, codes: number): Promise<string[]> {
   const { database, headers } = world;
   await database.query('truncate communication_code');
   await database.addCodes(codes);
@@ -39,10 +36,10 @@ async function ofSize(world: World, codes: number): Promise<string[]> {
     return [response.status, await response.text()];
   };
   /** Returns the milliseconds from the commit until the change has its effect. */
-  const after = async (sql: string, counts: () => Promise<boolean>): Promise<number> => {
+  const measureDelay = async (sql: string, hasEffect: () => Promise<boolean>): Promise<number> => {
     await database.query(sql);
     const committedAt = performance.now();
-    await until(counts, SOON);
+    await until(hasEffect, SOON);
     return performance.now() - committedAt;
   };
   const setCode = (text: string): string =>
@@ -53,18 +50,18 @@ async function ofSize(world: World, codes: number): Promise<string[]> {
   for (let change = 0; change < CHANGES; change++) {
     await pause(300 * Math.random());
     const shows = async (): Promise<boolean> => (await ask(`${CODES}?code=CODE-1`))[1].includes(`"Change ${change}"`);
-    served.push(await after(setCode(`Change ${change}`), shows));
+    served.push(await measureDelay(setCode(`Change ${change}`), shows));
   }
-  const turn = await service.metric('nodejs_eventloop_lag_max_seconds');
+  const longestTurnMs = 1_000 * (await service.metric('nodejs_eventloop_lag_max_seconds'));
   for (let change = 0; change < CHANGES; change++) {
     const { key, id } = await issueKey(database);
     await until(async () => (await ask(UPDATE, key))[0] === 200);
     await database.query(setCode(`Read ${change}`)); // makes the service read all codes at the same time
     const revoke = `update api_key set revoked_at = now() where id = '${id}'`;
-    refused.push(await after(revoke, async () => (await ask(UPDATE, key))[0] === 401));
+    refused.push(await measureDelay(revoke, async () => (await ask(UPDATE, key))[0] === 401));
   }
   found.push(
-    `a change served after ${quantiles(served)}, longest turn of the event loop ${Math.round(turn * 1000)} ms`,
+    `a change served after ${quantiles(served)}, longest turn of the event loop ${Math.round(longestTurnMs)} ms`,
     `a revoked key refused after ${quantiles(refused)} while all are read`,
   );
   found.push(`at most ${Math.round(peakMebibytes(service.pid))} MiB`);

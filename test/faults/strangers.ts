@@ -29,11 +29,12 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
   await service.ready();
   service.ignoreLog();
   const caller = { 'Api-Key': credentials.key, Authorization: credentials.token };
-  const good = requestTo(PATHS.orderUpdate, caller);
-  const large = requestTo(PATHS.communicationCodes, caller);
+  const lookup = requestTo(PATHS.orderUpdate, caller);
+  const largeLookup = requestTo(PATHS.communicationCodes, caller);
   await database.addCodes(30_000);
 
-  const sent =
+  /** Returns an attack: it opens connections, and sends the same bytes on each. */
+  const onConnections =
     (attack: Omit<Attack, 'port' | 'seconds'>) =>
     async (port: number): Promise<string> => {
       const workerData: Attack = { ...attack, port, seconds };
@@ -64,54 +65,54 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
   };
   const attacks: Record<string, (port: number) => Promise<string>> = {
     nothing: () => pause(seconds * 1000, ''),
-    '100 connections with 2,000 lookups each, read': sent({
+    '100 connections with 2,000 lookups each, read': onConnections({
       count: 100,
-      bytes: good.repeat(2_000),
+      bytes: lookup.repeat(2_000),
       isReading: true,
     }),
-    '100 connections with 2,000 lookups each, unread': sent({
+    '100 connections with 2,000 lookups each, unread': onConnections({
       count: 100,
-      bytes: good.repeat(2_000),
+      bytes: lookup.repeat(2_000),
       isReading: false,
     }),
-    '100 connections with 2,000 large lookups each, unread': sent({
+    '100 connections with 2,000 large lookups each, unread': onConnections({
       count: 100,
-      bytes: large.repeat(2_000),
+      bytes: largeLookup.repeat(2_000),
       isReading: false,
     }),
-    '100 connections with 2,000 requests for the largest open page each, read': sent({
+    '100 connections with 2,000 requests for the largest open page each, read': onConnections({
       count: 100,
       bytes: PAGE.repeat(2_000),
       isReading: true,
     }),
-    '100 connections with 2,000 requests for the largest open page each, unread': sent({
+    '100 connections with 2,000 requests for the largest open page each, unread': onConnections({
       count: 100,
       bytes: PAGE.repeat(2_000),
       isReading: false,
     }),
-    '300 connections with 100 requests for the largest open page each, unread': sent({
+    '300 connections with 100 requests for the largest open page each, unread': onConnections({
       count: 300,
       bytes: PAGE.repeat(100),
       isReading: false,
     }),
-    'unread pages, then 40 MB of garbage on each of 4 connections': sent({
+    'unread pages, then 40 MB of garbage on each of 4 connections': onConnections({
       count: 4,
       bytes: PAGE.repeat(10) + 'garbage '.repeat(5_000_000),
       isReading: false,
     }),
-    '5,000 connections with a chunked request that never comes': sent({
+    '5,000 connections with a chunked request that never comes': onConnections({
       count: 5_000,
       bytes: REQUEST_WITHOUT_END,
       isReading: true,
     }),
-    'more silent connections than descriptors': sent({ count: 7_000, bytes: '', isReading: true }),
+    'more silent connections than descriptors': onConnections({ count: 7_000, bytes: '', isReading: true }),
   };
   const floods: typeof attacks = {
     [`${FORGED_PER_SECOND} forged tokens a second without a valid key`]: (port) => flood(port, () => 'rsa-1'),
     'unknown key ids, and a rotation': async (port) => {
       const hits = issuer.jwksHits;
       const attack = flood(port, (at) => `forged-${at}`);
-      await pause(seconds * 500);
+      await pause((seconds / 2) * 1000);
       await issuer.rotate(randomUUID());
       const startedAt = performance.now();
       const headers = { 'Api-Key': credentials.key, Authorization: await issuer.token() };
@@ -129,9 +130,9 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
   const tried = Object.entries({ ...attacks, ...floods }).filter(([title]) => title.includes(only));
   for (const [name, attack] of tried) {
     const established = await Reader.to(url);
-    const establishedWatch = new Watch(async () => (await established.ask(good)).status === 200, 5);
+    const establishedWatch = new Watch(async () => (await established.ask(lookup)).status === 200, 5);
     const newcomer = new Watch(async () => {
-      const { responses } = await exchange(port, good, { answers: 1 });
+      const { responses } = await exchange(port, lookup, { answers: 1 });
       return responses[0]?.status === 200;
     }, 200);
     const liveness = `${service.managementUrl}/health/live`;
@@ -145,7 +146,7 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
       descriptors = Math.max(descriptors, openDescriptors(service.pid));
     }, 50);
     const outcome = await attack(port).finally(() => clearInterval(timer));
-    const said = [
+    const effects = [
       `the established caller ${establishedWatch.end()}`,
       `newcomers ${newcomer.end()}`,
       `/health/live ${health.end()}`,
@@ -153,7 +154,7 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
       `at most ${descriptors} descriptors`,
     ];
     established.close();
-    lines.push(`${name} (${outcome}): ${said.join('; ')}`);
+    lines.push(`${name} (${outcome}): ${effects.join('; ')}`);
     console.error(lines.at(-1)); // printed now, so that an interrupted run shows it, too
     await pause(3_000);
   }

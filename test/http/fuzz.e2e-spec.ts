@@ -1,5 +1,4 @@
-// Sends random requests. Most of their parts are good, but each part may be faulty. A packet may contain several
-// requests.
+// Sends random requests: most parts are good, each part may be faulty, and a packet may contain several requests.
 import { expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { localWorld } from '../support/local-world.js';

@@ -14,8 +14,7 @@ import { until } from '../support/until.js';
 const PAGE = '/docs/swagger-ui-bundle.js';
 const REQUEST = requestTo(PAGE, {});
 const MEBIBYTE = 1024 ** 2;
-/** The number of other filters that are used between two slow callers. */
-const OTHER_FILTERS = 1_100;
+const FILTERS_BETWEEN_CALLERS = 1_100;
 
 const world = processWorld();
 const clients = new StalledClients();
@@ -68,7 +67,7 @@ it('callers that do not read share one copy of an answer to a filter, also if ot
   for (let opened = 0; opened < 8; opened++) {
     const [client] = await clients.open({ count: 1, port: service.port, bytes });
     if (client) await once(client, 'readable');
-    const others = Array.from({ length: OTHER_FILTERS }, (_, index) => {
+    const others = Array.from({ length: FILTERS_BETWEEN_CALLERS }, (_, index) => {
       return requestTo(`${PATHS.communicationCodes}?code=${opened}-${index}`, headers);
     });
     const reader = await Reader.to(service.url);

@@ -153,14 +153,12 @@ class NotesModule implements nest.NestModule {
     consumer.apply(markRequest).forRoutes(NotesController);
   }
 }
-/** Requests a minute for each key. */
-const LIMIT = 80;
+const REQUESTS_PER_MINUTE = 80;
 const ORIGIN = 'https://a.example';
 
 type Headers = Record<string, string>;
 let app: NestExpressApplication;
-/** The lines of the log with the level error. */
-const errors: unknown[] = [];
+const errorLines: unknown[] = [];
 let base: string;
 let caller: Headers;
 let limitedCaller: Headers;
@@ -179,13 +177,13 @@ beforeAll(async () => {
     ...issuer.environment,
     LOG_LEVEL: 'error',
     CORS_ORIGINS: ORIGIN,
-    RATE_LIMIT_PER_MINUTE: String(LIMIT),
+    RATE_LIMIT_PER_MINUTE: String(REQUESTS_PER_MINUTE),
   });
   const testingModule = await Test.createTestingModule({
     imports: [AppModule.forRoot(configuration), NotesModule],
   }).compile();
   app = testingModule.createNestApplication<NestExpressApplication>(new ServerAdapter(configuration));
-  Object.assign(app.get(ServiceLogger), { error: (entry: unknown) => errors.push(entry) });
+  Object.assign(app.get(ServiceLogger), { error: (entry: unknown) => errorLines.push(entry) });
   app.enableVersioning({ type: nest.VersioningType.URI });
   await app.listen(0, '127.0.0.1');
   base = await app.getUrl();
@@ -360,7 +358,7 @@ it('the log contains the message of an exception whose answer is a 503', async (
   const { headers } = await ask({ path: '/notes/failure/503' });
   const error = expect.objectContaining({ message: 'a secret' });
   const line = expect.objectContaining({ requestId: headers.get('x-request-id'), statusCode: 503, error });
-  await until(async () => errors.some((entry) => line.asymmetricMatch(entry)));
+  await until(async () => errorLines.some((entry) => line.asymmetricMatch(entry)));
 });
 
 it('a request that follows a request with Connection: close never runs', async () => {
@@ -389,12 +387,12 @@ it('if a file fails while it is sent, the connection is cut immediately', async 
   expect(performance.now() - startedAtMs).toBeLessThan(30_000); // without traffic it would be cut after a minute, too
   const error = expect.objectContaining({ message: 'a secret' });
   const line = expect.objectContaining({ operation: '/notes/cut-file', statusCode: 200, error });
-  await until(async () => errors.some((entry) => line.asymmetricMatch(entry)));
+  await until(async () => errorLines.some((entry) => line.asymmetricMatch(entry)));
 });
 
 it('a request beyond the rate limit is never executed', async () => {
   const request = { path: '/notes/counted', method: 'POST', headers: limitedCaller };
-  const replies = await Promise.all(Array.from({ length: LIMIT + 20 }, () => ask(request)));
+  const replies = await Promise.all(Array.from({ length: REQUESTS_PER_MINUTE + 20 }, () => ask(request)));
   const accepted = replies.filter(({ status }) => status === 201);
-  expect([counted, accepted.length]).toEqual([LIMIT, LIMIT]);
+  expect([counted, accepted.length]).toEqual([REQUESTS_PER_MINUTE, REQUESTS_PER_MINUTE]);
 });

@@ -9,21 +9,21 @@ import { Reader, requestTo } from '../support/reader.js';
 import { Traffic } from '../support/traffic.js';
 import { until } from '../support/until.js';
 
-/** DRAIN_SECONDS of the replicas. It is so long that a replica ends only when a test lets it. */
+/** DRAIN_SECONDS of the replicas: so long that a replica stops draining only when a test says so. */
 const DRAIN_SECONDS = 3_600;
-/** The time for which clients may go on reading. The same as in src/http/draining.ts. */
+// These two are the same as in src/http/draining.ts
 const CLOSE_MS = 4_000;
-
+const LOOK_INTERVAL_MS = 20;
+/** Emits `drained` when DRAIN_SECONDS are to be over. */
 const balancer = new EventEmitter();
-/** The pause of src/http/draining.ts between two looks whether answers have been read. */
-const LOOK_MS = 20;
+/** The number of looks whether clients have read their answers. */
 let looks = 0;
 /** The number of replicas that have begun to drain. */
 let drains = 0;
 jest.unstable_mockModule('node:timers/promises', () => ({
   ...timers,
   setTimeout: (ms: number, ...rest: []): Promise<unknown> => {
-    if (ms === LOOK_MS) looks += 1;
+    if (ms === LOOK_INTERVAL_MS) looks += 1;
     if (ms !== DRAIN_SECONDS * 1_000) return timers.setTimeout(ms, ...rest);
     drains += 1;
     return once(balancer, 'drained');
@@ -39,19 +39,18 @@ interface Ending {
   readonly ended: Promise<void>;
 }
 
-/** Sends a signal to a service, which still answers for DRAIN_SECONDS. */
-async function end(service: LocalService): Promise<Ending> {
+/** Ends a service as a signal does. Returns when it has begun to drain: it still answers. */
+async function beginToEnd(service: LocalService): Promise<Ending> {
   const before = drains;
   const ended = service.end();
   await until(async () => drains > before);
   return { service, ended };
 }
 
-const replica = (): Promise<LocalService> =>
+const startReplica = (): Promise<LocalService> =>
   world.startReadyReplica({ DRAIN_SECONDS: String(DRAIN_SECONDS), KEEP_ALIVE_SECONDS: '33' });
 
-/** Returns whether a new connection is refused, because the port is closed. */
-async function isRefused(url: string): Promise<boolean> {
+async function refusesConnections(url: string): Promise<boolean> {
   try {
     await fetch(url);
     return false;
@@ -62,16 +61,16 @@ async function isRefused(url: string): Promise<boolean> {
 
 async function closePort({ service }: Ending): Promise<void> {
   balancer.emit('drained');
-  await until(() => isRefused(service.url));
+  await until(() => refusesConnections(service.url));
 }
 
 it('a connection may be idle for KEEP_ALIVE_SECONDS', async () => {
-  const { headers } = await world.get(PATHS.orderUpdate, { service: await replica() });
+  const { headers } = await world.get(PATHS.orderUpdate, { service: await startReplica() });
   expect(headers.get('keep-alive')).toBe('timeout=33');
 });
 
-it('after a signal the replica is immediately not ready, and answers with Connection: close for DRAIN_SECONDS', async () => {
-  const { service, ended } = await end(await replica());
+it('after a signal a replica is not ready, and answers with Connection: close for DRAIN_SECONDS', async () => {
+  const { service, ended } = await beginToEnd(await startReplica());
   const { status: readiness, text } = await service.readiness();
   const detail = 'The service is shutting down.';
   expect([readiness, JSON.parse(text)]).toEqual([503, expect.objectContaining({ detail })]);
@@ -84,7 +83,7 @@ it('after a signal the replica is immediately not ready, and answers with Connec
 });
 
 it('a replica that ends still serves new changes', async () => {
-  const { service, ended } = await end(await replica());
+  const { service, ended } = await beginToEnd(await startReplica());
   await world.database.addValue('Late');
   await until(async () => (await world.get(PATHS.orderUpdate, { service })).text.includes('Late'));
   balancer.emit('drained');
@@ -92,10 +91,10 @@ it('a replica that ends still serves new changes', async () => {
 });
 
 it('no request fails while a balancer stops using a replica that ends', async () => {
-  const service = await replica();
+  const service = await startReplica();
   let target = service;
   const traffic = new Traffic(() => target.url, world.credentials);
-  const { ended } = await end(service);
+  const { ended } = await beginToEnd(service);
   await until(async () => traffic.asked > 100);
   target = world.service;
   await traffic.answered();
@@ -106,14 +105,14 @@ it('no request fails while a balancer stops using a replica that ends', async ()
 
 it('connections with no request, or with half a request, still get answers when the port closes', async () => {
   liftLimits(CLOSE_MS);
-  const service = await replica();
+  const service = await startReplica();
   const request = requestTo(PATHS.orderUpdate, world.headers);
-  const [silent, begun] = await Promise.all([Reader.to(service.url), Reader.to(service.url)]);
-  begun.send(request.slice(0, 20));
+  const [idle, halfSent] = await Promise.all([Reader.to(service.url), Reader.to(service.url)]);
+  halfSent.send(request.slice(0, 20));
   await until(async () => (await service.metric('order_lookup_connections')) === 2);
-  const ending = await end(service);
+  const ending = await beginToEnd(service);
   await closePort(ending);
-  const replies = await Promise.all([silent.ask(request), begun.ask(request.slice(20))]);
+  const replies = await Promise.all([idle.ask(request), halfSent.ask(request.slice(20))]);
   expect(replies.map(({ status }) => status)).toEqual([200, 200]);
   await ending.ended;
 });
@@ -124,10 +123,10 @@ it('an answer that a client is reading is not cut before the closing time is ove
     `insert into communication_code
        select 'LONG', n::text, rpad('', 1000, 'x') from generate_series(1, 12000) as n`,
   );
-  const service = await replica();
+  const service = await startReplica();
   const headers = { ...world.headers, Connection: 'close' };
   const response = await fetch(service.url + PATHS.communicationCodes, { headers });
-  const ending = await end(service);
+  const ending = await beginToEnd(service);
   looks = 0;
   balancer.emit('drained');
   await Promise.race([until(async () => looks > 1), ending.ended]);

@@ -26,10 +26,10 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-async function observe(verifier: Verifier) {
+async function startAndObserve(verifier: Verifier) {
   const { issuers, metrics } = await verifier.start();
   const health = new HealthService(CODES, API_KEYS, issuers, { isDraining: false } as Draining, metrics);
-  return { health, text: await metrics.registry.metrics() };
+  return { health, metricsText: await metrics.registry.metrics() };
 }
 
 const noKeyOf = ({ url }: Issuer): string => `No key that ${url} publishes can verify a token.`;
@@ -39,34 +39,34 @@ it('the service is not ready if no issuer has a usable key, until one has keys a
   source.fault = 'empty set';
   other.fault = 'empty set';
   const verifier = new Verifier([source, other]);
-  const { health, text } = await observe(verifier);
+  const { health, metricsText } = await startAndObserve(verifier);
   expect(health.unavailableReasons).toEqual([`${noKeyOf(source)} ${noKeyOf(other)}`]);
-  expect(text).toContain(`refusal{what="signing-keys",issuer="${source.url}"} 0\n`);
-  expect(text).toContain(`jwks_keys{issuer="${source.url}"} 0\n`);
+  expect(metricsText).toContain(`refusal{what="signing-keys",issuer="${source.url}"} 0\n`);
+  expect(metricsText).toContain(`jwks_keys{issuer="${source.url}"} 0\n`);
   expect(await verifier.findStatus(await source.token())).toBe(401);
   source.fault = 'none';
-  await verifier.pass(5);
+  await verifier.pass(5); // in this time both issuers are asked again
   expect(health.isReady).toBe(true);
   expect(await verifier.findStatus(await source.token())).toBe(200);
 });
 
 it('the service is ready if one issuer has keys, although another has none', async () => {
   source.fault = 'empty set';
-  const { health } = await observe(new Verifier([source, other]));
+  const { health } = await startAndObserve(new Verifier([source, other]));
   expect(health.isReady).toBe(true);
 });
 
 it('the reasons name both an issuer with an empty key set and an issuer that never answered', async () => {
   source.fault = 'empty set';
   other.fault = 'down';
-  const { health } = await observe(new Verifier([source, other]));
+  const { health } = await startAndObserve(new Verifier([source, other]));
   expect(health.unavailableReasons).toEqual([`${noKeyOf(source)} ${notFetched(other)}`]);
 });
 
 it('an issuer that never answered costs its own callers their answers, but no caller of another issuer', async () => {
   other.fault = 'down';
-  const { health, text } = await observe(new Verifier([source, other]));
+  const { health, metricsText } = await startAndObserve(new Verifier([source, other]));
   expect(health.isReady).toBe(true);
-  expect(text).toContain(`refusal{what="signing-keys",issuer="${source.url}"} 86400\n`);
-  expect(text).toContain(`refusal{what="signing-keys",issuer="${other.url}"} 0\n`);
+  expect(metricsText).toContain(`refusal{what="signing-keys",issuer="${source.url}"} 86400\n`);
+  expect(metricsText).toContain(`refusal{what="signing-keys",issuer="${other.url}"} 0\n`);
 });

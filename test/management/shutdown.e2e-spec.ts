@@ -7,8 +7,16 @@ import { processWorld } from '../support/test-world.js';
 
 const world = processWorld({ replicas: 0 });
 
-/** Sends signals again and again until the process has ended. */
-async function insist(service: RunningService): Promise<number | null> {
+/** Returns variables. With them a process runs this code when it listens for signals, before it loads the service. */
+const runBeforeLoading = (code: string): Record<string, string> =>
+  preload(`
+    const { on } = process;
+    process.on = function (event, ...rest) {
+      if (event === 'SIGHUP') setImmediate(() => { ${code} });
+      return on.call(this, event, ...rest);
+    };`);
+
+async function signalUntilEnd(service: RunningService): Promise<number | null> {
   const again = setInterval(() => service.signal('SIGTERM'), 100);
   const status = await service.exited();
   clearInterval(again);
@@ -16,14 +24,9 @@ async function insist(service: RunningService): Promise<number | null> {
 }
 
 it('a signal ends the process also before the service is loaded', async () => {
-  const signalAtOnce = preload(`
-    const { on } = process;
-    process.on = function (event, ...rest) {
-      if (event === 'SIGHUP') setImmediate(() => process.kill(process.pid, 'SIGTERM'));
-      return on.call(this, event, ...rest);
-    };`);
+  const signalItself = runBeforeLoading(`process.kill(process.pid, 'SIGTERM');`);
   // Without the signal the start would end with 1, because the variables of the service are missing
-  expect(await run('main.js', [], signalAtOnce)).toMatchObject({ status: 0, stderr: '' });
+  expect(await run('main.js', [], signalItself)).toMatchObject({ status: 0, stderr: '' });
 });
 
 it('a signal ends the process with 0 after its last log line', async () => {
@@ -34,13 +37,13 @@ it('a signal ends the process with 0 after its last log line', async () => {
   expect(level).toBe('info');
 });
 
-it('a second signal is ignored within a second of the first, and later ends the process immediately', async () => {
+it('a second signal is ignored within a second of the first, and later ends the process with 130', async () => {
   const service = await world.startReplica({ DRAIN_SECONDS: '3600' });
   service.signal('SIGTERM');
   service.signal('SIGTERM'); // at Ctrl-C the terminal sends the signal, and npm sends it again
   await service.waitForLog(({ msg }) => msg === 'stopping');
   expect((await service.readiness()).status).toBe(503);
-  expect(await insist(service)).toBe(130);
+  expect(await signalUntilEnd(service)).toBe(130);
 });
 
 it.each([
@@ -71,13 +74,8 @@ it('an error that nobody caught ends the process with 1 also while the service i
 });
 
 it('an error that nobody caught before the service is loaded is printed, and ends the process with 1', async () => {
-  const failAtOnce = preload(`
-    const { on } = process;
-    process.on = function (event, ...rest) {
-      if (event === 'SIGHUP') setImmediate(() => { throw new Error('nobody caught it'); });
-      return on.call(this, event, ...rest);
-    };`);
-  expect(await run('main.js', [], failAtOnce)).toEqual({
+  const fail = runBeforeLoading(`throw new Error('nobody caught it');`);
+  expect(await run('main.js', [], fail)).toEqual({
     status: 1,
     stdout: '',
     stderr: expect.stringMatching(/^Error: nobody caught it\n {4}at /),

@@ -9,8 +9,8 @@ import { PROJECT, startProgram } from '../support/program.js';
 
 const world = localWorld({ replicas: 0 });
 
-/** A program that logs until lines are dropped, then a hundred lines more, and ends as the service does. */
-const LOGS_ON = `
+/** A program that logs until lines are dropped, and then 100 lines more. It prints how many of these were dropped. */
+const LOGGING_PROGRAM = `
   import { setImmediate as turn } from 'node:timers/promises';
   import { Configuration } from './dist/configuration/configuration.js';
   import { Metrics } from './dist/telemetry/metrics.js';
@@ -33,16 +33,16 @@ const LOGS_ON = `
   process.exit(0);`;
 
 it.each([
-  { reader: 'stalls', how: 'pause' },
-  { reader: 'is gone', how: 'destroy' },
-] as const)('a reader that $reader blocks nothing: lines are dropped and counted', async ({ how }) => {
-  const words = ['--import=reflect-metadata', '--input-type=module', '--eval', LOGS_ON];
+  { reader: 'stalls', act: 'pause' },
+  { reader: 'is gone', act: 'destroy' },
+] as const)('a reader that $reader blocks nothing: lines are dropped and counted', async ({ act }) => {
+  const words = ['--import=reflect-metadata', '--input-type=module', '--eval', LOGGING_PROGRAM];
   const { child, output } = startProgram([process.execPath, ...words], PROJECT, {});
-  child.stdout?.[how]();
-  const counted = once(child.stderr as Readable, 'end');
+  child.stdout?.[act]();
+  const printed = once(child.stderr as Readable, 'end');
   setTimeout(() => child.kill('SIGKILL'), 60_000).unref(); // if the reader blocks the program, it never ends
   expect(await once(child, 'exit')).toEqual([0, null]);
-  await counted;
+  await printed;
   // The pipe and Node.js's buffer of a paused reader take 64 KiB each: after the first dropped line, 13 may still fit
   expect(Number(output.stderr)).toBeGreaterThanOrEqual(87);
 });
@@ -58,7 +58,7 @@ it('a failed request has one log line, with the id of its problem document', asy
     {
       level: 'info',
       time: expect.stringMatching(/^\d{4}-.*Z$/),
-      requestId: instance.slice(9),
+      requestId: instance.replace('urn:uuid:', ''),
       operation: PATHS.communicationCodes,
       method: 'GET',
       statusCode: 400,
@@ -75,26 +75,26 @@ it('a failed request has one log line, with the id of its problem document', asy
 });
 
 it.each([
-  { place: 'the path', ask: () => ({ path: `/${world.key.key}/${world.token}` }) },
-  { place: 'the query', ask: () => ({ path: `${PATHS.communicationCodes}?${world.key.key}=${world.token}` }) },
+  { place: 'the path', request: () => ({ path: `/${world.key.key}/${world.token}` }) },
+  { place: 'the query', request: () => ({ path: `${PATHS.communicationCodes}?${world.key.key}=${world.token}` }) },
   {
     place: 'the other credential header',
-    ask: () => ({ headers: { 'Api-Key': world.token, Authorization: world.key.key } }),
+    request: () => ({ headers: { 'Api-Key': world.token, Authorization: world.key.key } }),
   },
-  { place: 'X-Request-Id', ask: () => ({ headers: { 'X-Request-Id': world.key.key } }) },
-  { place: 'X-Forwarded-For', ask: () => ({ headers: { 'X-Forwarded-For': world.key.key } }) },
+  { place: 'X-Request-Id', request: () => ({ headers: { 'X-Request-Id': world.key.key } }) },
+  { place: 'X-Forwarded-For', request: () => ({ headers: { 'X-Forwarded-For': world.key.key } }) },
   {
     place: 'headers of other names',
-    ask: () => {
+    request: () => {
       const { key } = world.key;
       return { headers: { traceparent: world.token, 'User-Agent': key, 'X-Api-Key': key, Cookie: key } };
     },
   },
 ])(
-  'no log line at any level, and no answer, contains a credential that a caller sends in $place, or a part of it',
-  async ({ ask }) => {
+  'neither the log at any level nor the answer contains a part of a credential that a caller sends in $place',
+  async ({ request }) => {
     const service = await world.startReadyReplica({ LOG_LEVEL: 'trace', TRUSTED_PROXY_HOPS: '1', DRAIN_SECONDS: '0' });
-    const { path = PATHS.orderUpdate, headers } = ask() as { path?: string; headers?: Record<string, string> };
+    const { path = PATHS.orderUpdate, headers } = request() as { path?: string; headers?: Record<string, string> };
     const reply = await world.get(path, { service, ...(headers && { headers }) });
     const requestId = reply.headers.get('x-request-id');
     await service.end();

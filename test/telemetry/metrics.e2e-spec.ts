@@ -7,17 +7,17 @@ import { PATHS } from '../support/paths.js';
 import { SAMPLE_COUNT } from '../support/world.js';
 
 const DAY_SECONDS = 86_400;
-const AWAY = 'postgres://order_lookup_service:secret@127.0.0.1:1/none';
+const UNREACHABLE_DATABASE = 'postgres://order_lookup_service:secret@127.0.0.1:1/none';
 const world = localWorld();
 
-async function textOf(service: LocalService): Promise<string> {
+async function readMetrics(service: LocalService): Promise<string> {
   const response = await fetch(`${service.managementUrl}/metrics`);
   return response.text();
 }
 
 /** Returns the values of all series of the service, by name and labels. */
 async function scrape(service: LocalService): Promise<Map<string, number>> {
-  const text = await textOf(service);
+  const text = await readMetrics(service);
   const lines = text.split('\n').filter((line) => line.startsWith('order_lookup_'));
   return new Map(
     lines.map((line) => {
@@ -37,7 +37,7 @@ it.each([
   { series: 'snapshot_reloads_total{topic="codes",result="loaded"}', value: 1 },
   { series: 'snapshot_reloads_total{topic="keys",result="loaded"}', value: 1 },
   { series: 'log_lines_dropped_total', value: 0 },
-])('a replica that answers shows $series $value', async ({ series, value }) => {
+])('a replica that answers shows the value $value for $series', async ({ series, value }) => {
   expect((await scrape(world.service)).get(series)).toBe(value);
 });
 
@@ -88,19 +88,19 @@ it('a replica counts requests, clients, refusals and verified tokens without nam
   const sum = values.get(`http_request_duration_seconds_sum{operation="${PATHS.orderUpdate}"}`);
   expect(sum).toBeGreaterThan(0);
   const tokenParts = [world.token, expiredToken].flatMap((token) => token.split('.'));
-  const text = await textOf(service);
+  const text = await readMetrics(service);
   for (const secret of [world.key.id, world.key.key, strangersKey, ...tokenParts]) {
     expect(text).not.toContain(secret);
   }
 });
 
 it('a replica that waits for the database says so, and shows no age of content that it never read', async () => {
-  const service = await world.startReplica({ DATABASE_URL: AWAY });
+  const service = await world.startReplica({ DATABASE_URL: UNREACHABLE_DATABASE });
   await service.waitForLog(({ msg }) => msg === 'database (codes): failed, callers are refused');
   const values = await scrape(service);
   expect(values.get('ready')).toBe(0);
   expect(values.get('database_up')).toBe(0);
   expect(values.get('communication_codes')).toBe(0);
-  const read = [...values.keys()].filter((series) => /^(snapshot_age|served_since)/.test(series));
-  expect(read).toEqual([]);
+  const agesOfContent = [...values.keys()].filter((series) => /^(snapshot_age|served_since)/.test(series));
+  expect(agesOfContent).toEqual([]);
 });

@@ -33,17 +33,24 @@ const filter = `${PATHS.communicationCodes}?code=S1`;
 const secretPath = (): string => `/${world.key.key}?${world.token}`;
 
 it.each([
-  { method: 'GET', path: () => filter, status: 200, route: PATHS.communicationCodes },
-  { method: 'GET', path: secretPath, status: 404, route: undefined },
+  { what: 'a lookup', method: 'GET', path: () => filter, status: 200, route: PATHS.communicationCodes },
+  { what: 'an unknown path', method: 'GET', path: secretPath, status: 404, route: undefined },
   {
+    what: 'an unknown problem page',
     method: 'GET',
     path: () => `/problems/${world.key.key}`,
     status: 404,
     route: '/problems/:slug',
   },
-  { method: 'DELETE', path: () => PATHS.orderUpdate, status: 405, route: PATHS.orderUpdate },
+  {
+    what: 'a method that is not allowed',
+    method: 'DELETE',
+    path: () => PATHS.orderUpdate,
+    status: 405,
+    route: PATHS.orderUpdate,
+  },
 ])(
-  '$method of the route $route has a span with its parent, and with no text that could contain a secret',
+  'a request for $what has a span with its parent, and with no text that could contain a secret',
   async ({ method, path, status, route }) => {
     const traceId = randomId(16);
     const parentSpanId = randomId(8);
@@ -81,19 +88,19 @@ it.each([
 );
 
 it('the service begins a trace if the caller names none, or names a malformed one', async () => {
-  const noTraces = [undefined, 'ff-x', `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`];
-  for (const traceparent of noTraces) {
+  const unusable = [undefined, 'ff-x', `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`];
+  for (const traceparent of unusable) {
     await world.get(PATHS.orderCaptureV2, { headers: { traceparent } });
   }
-  const isAsked = (span: { attributes: Record<string, unknown> }): boolean =>
+  const isOfThisTest = (span: { attributes: Record<string, unknown> }): boolean =>
     span.attributes['http.route'] === PATHS.orderCaptureV2;
-  const spans = await collector.received(3, isAsked);
+  const spans = await collector.received(3, isOfThisTest);
   expect(spans.map(({ parentSpanId }) => parentSpanId)).toEqual(['', '', '']);
   expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(3);
 });
 
-/** Ends a service, and returns whether it has loaded the SDK. */
-async function hadLoadedTracing(service: RunningService): Promise<boolean> {
+/** Ends a service, and returns whether it had loaded the SDK. */
+async function hadLoadedSdk(service: RunningService): Promise<boolean> {
   service.signal('SIGTERM');
   expect(await service.exited()).toBe(0);
   const isSaid = /SDK loaded: (true|false)\n/;
@@ -104,6 +111,6 @@ async function hadLoadedTracing(service: RunningService): Promise<boolean> {
 // Last, because this test ends the service of the others
 it("OpenTelemetry's SDK is not loaded if traces are off", async () => {
   const off = await world.startReplica({ OTEL_SDK_DISABLED: 'true' });
-  expect(await hadLoadedTracing(off)).toBe(false);
-  expect(await hadLoadedTracing(world.service)).toBe(true);
+  expect(await hadLoadedSdk(off)).toBe(false);
+  expect(await hadLoadedSdk(world.service)).toBe(true);
 });

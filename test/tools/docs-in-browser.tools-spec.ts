@@ -16,16 +16,16 @@ const OUTPUT = join(PROJECT, 'test', 'output');
 const BASE_PATH = '/lookups';
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** A script that returns the serious and critical findings of axe. */
-const SERIOUS = `axe.run().then(({ violations }) =>
+const SERIOUS_FINDINGS = `axe.run().then(({ violations }) =>
   violations
     .filter(({ impact }) => /serious|critical/.test(impact))
     .map(({ id, nodes }) => ({ id, found: nodes.map(({ html }) => html) })))`;
 async function expectAccessible(page: Page): Promise<void> {
   await page.evaluate(AXE);
-  expect(await page.evaluate(SERIOUS)).toEqual([]);
+  expect(await page.evaluate(SERIOUS_FINDINGS)).toEqual([]);
 }
 
-const SCROLLED = 'document.documentElement.scrollWidth';
+const PAGE_WIDTH = 'document.documentElement.scrollWidth';
 
 let browser: Browser;
 let issuerUrl: string;
@@ -65,8 +65,8 @@ afterAll(async () => {
   issuer.close();
 });
 
-/** Opens the page. Collects the complaints of the browser, and requests to other hosts. */
-async function open(options: BrowserContextOptions): Promise<{ page: Page; complaints: string[] }> {
+/** Opens /docs. Collects the complaints of the browser, and requests to other hosts. */
+async function openDocs(options: BrowserContextOptions): Promise<{ page: Page; complaints: string[] }> {
   const page = await browser.newPage(options);
   page.setDefaultTimeout(0); // the runner has its own time limit
   const complaints: string[] = [];
@@ -81,7 +81,7 @@ async function open(options: BrowserContextOptions): Promise<{ page: Page; compl
 }
 
 itInBrowser('/docs lets a person enter a key, sign in, and call each operation where the page was opened', async () => {
-  const { page, complaints } = await open({ viewport: { width: 1280, height: 1000 } });
+  const { page, complaints } = await openDocs({ viewport: { width: 1280, height: 1000 } });
   await page.getByText('press Authorize, enter your API key').waitFor();
   await page.getByRole('button', { name: 'Authorize' }).first().click();
   const dialog = page.locator('.dialog-ux');
@@ -105,7 +105,6 @@ itInBrowser('/docs lets a person enter a key, sign in, and call each operation w
   expect(complaints).toEqual([]);
 });
 
-/** Gets an access token by the client credentials grant. */
 async function fetchToken(): Promise<string> {
   const Authorization = `Basic ${Buffer.from('program:tests-only').toString('base64')}`;
   const body = new URLSearchParams({ grant_type: 'client_credentials' });
@@ -115,7 +114,7 @@ async function fetchToken(): Promise<string> {
 }
 
 itInBrowser('/docs has a field for the access token of a program, and calls with it', async () => {
-  const { page, complaints } = await open({ viewport: { width: 1280, height: 1000 } });
+  const { page, complaints } = await openDocs({ viewport: { width: 1280, height: 1000 } });
   await page.getByRole('button', { name: 'Authorize' }).first().click();
   const dialog = page.locator('.dialog-ux');
   for (const [scheme, value] of [
@@ -147,7 +146,7 @@ itInBrowser.each([
     for (const path of ['', '/problems/missing-credentials']) {
       await page.goto(`${world.service.url}${BASE_PATH}${path}`);
       await page.getByRole('heading', { level: 1 }).waitFor();
-      expect(await page.evaluate(SCROLLED)).toBeLessThanOrEqual(width);
+      expect(await page.evaluate(PAGE_WIDTH)).toBeLessThanOrEqual(width);
       await expectAccessible(page);
     }
     await page.screenshot({ path: join(OUTPUT, `page-${colorScheme}-${width}.png`) });

@@ -34,27 +34,27 @@ const protocolMappers = [
     multivalued: 'true',
   }),
 ];
-const program = { secret: SECRET, serviceAccountsEnabled: true, standardFlowEnabled: false };
-const user = { enabled: true, realmRoles: [ROLE] };
-const names = { email: 'ada@example.com', firstName: 'Ada', lastName: 'L' };
-const realm = (name: string, service: string) => ({
+const programClient = { secret: SECRET, serviceAccountsEnabled: true, standardFlowEnabled: false };
+const userWithRole = { enabled: true, realmRoles: [ROLE] };
+const person = { email: 'ada@example.com', firstName: 'Ada', lastName: 'L' };
+const realm = (name: string, serviceUrl: string) => ({
   realm: name,
   enabled: true,
   roles: { realm: [{ name: ROLE }] },
   clients: [
-    { clientId: 'batch', ...program, protocolMappers },
-    { clientId: 'without-role', ...program, protocolMappers },
+    { clientId: 'batch', ...programClient, protocolMappers },
+    { clientId: 'without-role', ...programClient, protocolMappers },
     {
       clientId: 'order-lookup-docs',
       publicClient: true,
-      redirectUris: [`${service}/docs/oauth2-redirect.html`],
-      webOrigins: [service],
+      redirectUris: [`${serviceUrl}/docs/oauth2-redirect.html`],
+      webOrigins: [serviceUrl],
       protocolMappers,
     },
   ],
   users: [
-    { username: 'service-account-batch', serviceAccountClientId: 'batch', ...user },
-    { username: 'ada', ...names, credentials: [{ type: 'password', value: SECRET }], ...user },
+    { username: 'service-account-batch', serviceAccountClientId: 'batch', ...userWithRole },
+    { username: 'ada', ...person, credentials: [{ type: 'password', value: SECRET }], ...userWithRole },
   ],
 });
 
@@ -102,9 +102,9 @@ afterAll(async () => {
   await stopKeycloak();
 });
 
-async function ofProgram(client_id = 'batch', name = 'orders'): Promise<string> {
+async function fetchToken(client_id = 'batch', realmName = 'orders'): Promise<string> {
   const grant = { grant_type: 'client_credentials', client_id, client_secret: SECRET };
-  const address = `${url}/realms/${name}/protocol/openid-connect/token`;
+  const address = `${url}/realms/${realmName}/protocol/openid-connect/token`;
   const reply = await fetch(address, { method: 'POST', body: new URLSearchParams(grant) });
   return ((await reply.json()) as { access_token: string }).access_token;
 }
@@ -112,9 +112,9 @@ const statusOf = async (token: string): Promise<number> =>
   (await world.get(PATHS.orderUpdate, { headers: { Authorization: `Bearer ${token}` } })).status;
 
 it('accepts a program with the role, answers 403 without the role, and 401 to a token of another realm', async () => {
-  expect(await statusOf(await ofProgram())).toBe(200);
-  expect(await statusOf(await ofProgram('without-role'))).toBe(403);
-  expect(await statusOf(await ofProgram('batch', 'other'))).toBe(401);
+  expect(await statusOf(await fetchToken())).toBe(200);
+  expect(await statusOf(await fetchToken('without-role'))).toBe(403);
+  expect(await statusOf(await fetchToken('batch', 'other'))).toBe(401);
 });
 
 it('accepts a person with the role who signs in at /docs', async () => {

@@ -18,10 +18,10 @@ const hasKubectl = spawnSync('kubectl', ['kustomize', '--help']).status === 0;
 if (!hasKubectl) process.stderr.write('SKIPPED: the test of deploy/kubernetes needs kubectl 1.27 or later.\n');
 
 const overlay = join(PROJECT, 'deploy', `overlay-${process.pid}`);
-const types = join(import.meta.dirname, `rendered-${process.pid}.ts`);
+const typesFile = join(import.meta.dirname, `rendered-${process.pid}.ts`);
 afterAll(() => {
   rmSync(overlay, { recursive: true, force: true });
-  rmSync(types, { force: true });
+  rmSync(typesFile, { force: true });
 });
 
 const LABELS = ['name', 'instance', 'component', 'part-of', 'managed-by'];
@@ -36,25 +36,25 @@ function render(kustomization: string): Manifest[] {
 }
 
 /** Returns the module that has the type of a manifest. */
-function homeOf({ apiVersion, kind }: Manifest): string {
+function moduleOf({ apiVersion, kind }: Manifest): string {
   const packages: Record<string, string> = {
     'monitoring.coreos.com': '@kubernetes-models/prometheus-operator',
     'gateway.networking.k8s.io': '@kubernetes-models/gateway-api',
   };
-  const home = packages[apiVersion.split('/')[0] ?? ''] ?? 'kubernetes-models';
-  return `${home}/${apiVersion}/${kind}`;
+  const typePackage = packages[apiVersion.split('/')[0] ?? ''] ?? 'kubernetes-models';
+  return `${typePackage}/${apiVersion}/${kind}`;
 }
 
 /** Returns the compiler's errors for the manifests, written as literals of their types. */
 function typeErrors(manifests: readonly Manifest[]): string {
   const statements = manifests.flatMap((manifest, index) => [
-    `import type { I${manifest.kind} as T${index} } from '${homeOf(manifest)}';\n`,
+    `import type { I${manifest.kind} as T${index} } from '${moduleOf(manifest)}';\n`,
     `export const v${index}: T${index} = ${JSON.stringify(manifest)};\n`,
   ]);
-  writeFileSync(types, statements.join(''));
+  writeFileSync(typesFile, statements.join(''));
   const options = '--noEmit --skipLibCheck --ignoreConfig --strict --target es2022'.split(' ');
   const module = ['--module', 'preserve', '--moduleResolution', 'bundler'];
-  return spawnSync('npx', ['tsc', ...options, ...module, types], { encoding: 'utf8' }).stdout;
+  return spawnSync('npx', ['tsc', ...options, ...module, typesFile], { encoding: 'utf8' }).stdout;
 }
 
 const base = 'resources: [../kubernetes]';
@@ -75,7 +75,7 @@ const kustomizations = {
 (hasKubectl ? describe : describe.skip)('deploy/kubernetes, rendered', () => {
   it.each(Object.entries(kustomizations))('%s fits the schemas, and labels everything', async (_, kustomization) => {
     for (const manifest of render(kustomization)) {
-      const Model = ((await import(homeOf(manifest))) as Models)[manifest.kind];
+      const Model = ((await import(moduleOf(manifest))) as Models)[manifest.kind];
       expect(() => Model && new Model(manifest).validate()).not.toThrow();
       for (const label of LABELS) expect(manifest.metadata.labels).toHaveProperty([`app.kubernetes.io/${label}`]);
     }
@@ -99,8 +99,11 @@ const kustomizations = {
     const [policy, ofMigration] = all.filter(({ kind }) => kind === 'NetworkPolicy') as unknown as Policy[];
     const portsOf = (rules: Policy['spec']['egress'] = []): number[] =>
       rules.flatMap(({ ports }) => ports.map(({ port }) => port));
-    const mesh = [15008, 15012, 4143, 8080, 8086, 8090];
-    expect(portsOf(policy?.spec.egress)).toEqual(expect.arrayContaining([3128, ...mesh]));
+    const istio = [15008, 15012];
+    const linkerd = [4143, 8080, 8086, 8090];
+    const mesh = [...istio, ...linkerd];
+    const proxy = 3128;
+    expect(portsOf(policy?.spec.egress)).toEqual(expect.arrayContaining([proxy, ...mesh]));
     expect(portsOf(ofMigration?.spec.egress)).toEqual(expect.arrayContaining(mesh));
     expect(portsOf(policy?.spec.ingress)).toEqual([3000, 3001, 3001, 15008, 3001, 4143]);
     const workloads = JSON.stringify(all.filter(({ kind }) => kind === 'Deployment' || kind === 'Job'));

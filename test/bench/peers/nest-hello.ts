@@ -1,5 +1,4 @@
-// The "hello world" of Nest's manual on Express, which returns the body of the order update. All ratios are to this
-// server.
+// The "hello world" of Nest's manual on Express, with the body of the order update. All ratios are to this server.
 import 'reflect-metadata';
 import { readFileSync } from 'node:fs';
 import { Controller, Get, Injectable, Module } from '@nestjs/common';
