@@ -37,16 +37,16 @@ function keys(...words: string[]): Promise<Outcome> {
   return runLocally({ program: 'keys', words, environment });
 }
 
-async function parseJson<T = IssuedKey>(...words: string[]): Promise<T> {
+async function runForJson<T = IssuedKey>(...words: string[]): Promise<T> {
   const { stdout } = await keys(...words, '--json');
   return JSON.parse(stdout) as T;
 }
 
 function issue(client: string, ...words: string[]): Promise<IssuedKey> {
-  return parseJson('issue', '--client', client, ...words);
+  return runForJson('issue', '--client', client, ...words);
 }
 
-function update(id: string, assignments: string): Promise<unknown> {
+function updateKey(id: string, assignments: string): Promise<unknown> {
   return database.query(`update api_key set ${assignments} where id = $1`, [id]);
 }
 
@@ -153,11 +153,11 @@ describe('keys list', () => {
     const ending = await issue('list-d');
     const temporary = await issue('list-e', '--expires-in', '9d');
     await keys('revoke', ended.id);
-    await update(expired.id, `created_at = now() - interval '2 d', expires_at = now() - interval '1 d'`);
-    await update(ending.id, `revoked_at = now() + interval '20 d'`);
+    await updateKey(expired.id, `created_at = now() - interval '2 d', expires_at = now() - interval '1 d'`);
+    await updateKey(ending.id, `revoked_at = now() + interval '20 d'`);
     await database.query(`insert into api_key_use values ($1, '2026-11-21T08:00Z')`, [inForce.id]);
     // A row that is older than the constraint for names may have such a name
-    await update(ended.id, `client = E'list-b\\u200b'`);
+    await updateKey(ended.id, `client = E'list-b\\u200b'`);
 
     expect(await readListed()).toEqual([
       { client: 'list-a', state: 'in force', lastUsedAt: '2026-11-21T08:00:00.000Z' },
@@ -200,7 +200,7 @@ describe('keys list', () => {
 
   /** Returns the keys that the test of the whole list has issued. */
   async function readListed(...words: string[]): Promise<ListedKey[]> {
-    const all = await parseJson<ListedKey[]>('list', ...words);
+    const all = await runForJson<ListedKey[]>('list', ...words);
     return all
       .filter(({ client }) => client.startsWith('list-'))
       .map(({ client, state, lastUsedAt }) => ({ client, state, lastUsedAt }));
@@ -213,7 +213,7 @@ describe('keys list', () => {
 
 it('keys revoke ends a key now, also a rotated one, and keeps the time of the first revocation', async () => {
   const { id } = await issue('c');
-  await update(id, `revoked_at = '2999-01-01Z'`);
+  await updateKey(id, `revoked_at = '2999-01-01Z'`);
   const { stdout } = await keys('revoke', id.toUpperCase());
   const revokedAt = (await readStored(id))?.revokedAt;
   expect(Number(revokedAt)).toBeLessThanOrEqual(Date.now());
@@ -223,8 +223,8 @@ it('keys revoke ends a key now, also a rotated one, and keeps the time of the fi
 
 it("keys revoke shows invisible characters of a client's name, as keys list does", async () => {
   const { id } = await issue('seen');
-  await update(id, `revoked_at = now()`); // for a key in force the constraint would refuse the name
-  await update(id, `client = E'In\\u200bvisible'`);
+  await updateKey(id, `revoked_at = now()`); // for a key in force the constraint would refuse the name
+  await updateKey(id, `client = E'In\\u200bvisible'`);
   const { stdout } = await keys('revoke', id);
   expect(stdout).toContain(String.raw` of In\u200bvisible is revoked since `);
 });
@@ -233,9 +233,9 @@ describe('keys rotate', () => {
   it('issues a second key of the same lifetime, ends the first, and refuses to rotate the first again', async () => {
     const begunAtMs = Date.now();
     const first = await issue('Acme TMS', '--expires-in', '90d');
-    await update(first.id, `created_at = created_at - interval '30 d'`);
+    await updateKey(first.id, `created_at = created_at - interval '30 d'`);
     const lifetimeDays = 30 + 90;
-    const second = await parseJson<RotatedKey>('rotate', first.id, '--overlap', '2d');
+    const second = await runForJson<RotatedKey>('rotate', first.id, '--overlap', '2d');
     const end = (await readStored(first.id))?.revokedAt;
     expect(second.former).toEqual({ id: first.id, endsAt: end?.toISOString() });
     expectEnd(end, 2, begunAtMs);
@@ -256,7 +256,7 @@ describe('keys rotate', () => {
   ])('refuses a key that is $state, and issues no other key', async ({ state, change }) => {
     const client = `not to be rotated: ${state}`;
     const { id } = await issue(client);
-    await update(id, change);
+    await updateKey(id, change);
     const before = await readStored(id);
     expect(await keys('rotate', id)).toEqual(
       refusedFor(new RegExp(`^The key is ${state}\\. Only a key in force can be`)),
@@ -268,7 +268,7 @@ describe('keys rotate', () => {
   it('issues a key without an end if the first has none, and ends the first after a week', async () => {
     const begunAtMs = Date.now();
     const first = await issue('without end');
-    const { id, former } = await parseJson<RotatedKey>('rotate', first.id);
+    const { id, former } = await runForJson<RotatedKey>('rotate', first.id);
     expect((await readStored(id))?.expiresAt).toBeNull();
     expectEnd(former.endsAt, 7, begunAtMs);
   });

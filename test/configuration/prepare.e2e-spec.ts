@@ -66,8 +66,8 @@ function prepare(words = ['program.mjs'], environment: Record<string, string> = 
   return startProgram([process.execPath, 'scripts/prepare.mjs', ...words], folder, { ...npm, ...environment });
 }
 
-const RUNS = { status: 0, stdout: 'The program runs.\n', stderr: '' };
-const REFUSED = {
+const PROGRAM_RUNS = { status: 0, stdout: 'The program runs.\n', stderr: '' };
+const PACKAGES_NEEDED = {
   status: 1,
   stdout: '',
   stderr: expect.stringMatching(/^The packages of package-lock\.json have to be .* Nothing was changed\. .*\n$/),
@@ -81,7 +81,7 @@ it.each([
   { given: 'npm prune --omit=dev', change: () => remove('node_modules/typescript', 'node_modules/of-this-platform') },
 ])('a command neither installs nor builds after $given', async ({ change }) => {
   change();
-  expect(await prepare().ended).toEqual(RUNS);
+  expect(await prepare().ended).toEqual(PROGRAM_RUNS);
 });
 
 function touch(name: string, seconds: number): void {
@@ -101,7 +101,7 @@ it.each([
   { given: 'an installation was interrupted', change: () => remove('node_modules/.package-lock.json') },
 ])('if $given and the registry does not answer, a command says so and removes nothing', async ({ change }) => {
   change();
-  expect(await prepare().ended).toEqual(REFUSED);
+  expect(await prepare().ended).toEqual(PACKAGES_NEEDED);
   expect(existsSync(join(folder, 'node_modules/everywhere'))).toBe(true);
 });
 
@@ -119,10 +119,10 @@ it('on a mount without symbolic links, a command says so in one sentence and rem
 it('if npm ci fails on a disk without space, a command says how much is free and needed', async () => {
   remove('node_modules/.package-lock.json');
   const smallDisk = replaceInFs('statfsSync = () => ({ bavail: 20, bsize: 1e6 })');
-  const refusedByNpm = { npm_config_global: 'true' };
+  const settingThatNpmRefuses = { npm_config_global: 'true' };
   const { status, stderr } = await prepare(undefined, {
     npm_config_registry: registryUrl,
-    ...refusedByNpm,
+    ...settingThatNpmRefuses,
     ...smallDisk,
   }).ended;
   expect(status).toBe(1);
@@ -138,7 +138,7 @@ function replaceInFs(assignment: string): Record<string, string> {
 
 it('npm test needs the development dependencies', async () => {
   remove('node_modules/typescript');
-  expect(await prepare(['--no-build']).ended).toEqual(REFUSED);
+  expect(await prepare(['--no-build']).ended).toEqual(PACKAGES_NEEDED);
 });
 
 it.each([
@@ -162,7 +162,7 @@ it('if a package lacks a file, a command says in one sentence that npm ci is nee
 
 it('if another package manager runs the scripts, npm installs nevertheless', async () => {
   remove('node_modules/.package-lock.json');
-  expect(await prepare(undefined, { npm_execpath: '/usr/bin/pnpm.cjs' }).ended).toEqual(REFUSED);
+  expect(await prepare(undefined, { npm_execpath: '/usr/bin/pnpm.cjs' }).ended).toEqual(PACKAGES_NEEDED);
 });
 
 it('if dist/ was made from another src/ and the compiler is missing, a command says so in one sentence', async () => {

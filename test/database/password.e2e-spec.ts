@@ -8,13 +8,13 @@ import { useTestFolder } from '../support/test-folder.js';
 import { until } from '../support/until.js';
 
 const world = localWorld({ replicas: 0 });
-const file = join(useTestFolder(), 'database-url');
-/** Returns a name for this file's role, because all test files share the roles of the server. */
+const urlFile = join(useTestFolder(), 'database-url');
+/** Returns the name of a role that only this test file uses: all test files share the roles of the server. */
 const role = (): string => `reader_of_${world.database.name}`;
 
 const setPassword = (password: string) => world.database.query(`alter role ${role()} password '${password}'`);
 function writeUrlFile(password: string): void {
-  writeFileSync(file, Object.assign(new URL(world.database.url), { username: role(), password }).href);
+  writeFileSync(urlFile, Object.assign(new URL(world.database.url), { username: role(), password }).href);
 }
 const endSessionsOfRole = () =>
   world.database.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [role()]);
@@ -26,7 +26,7 @@ it('the next connection uses a rotated password of DATABASE_URL_FILE', async () 
   await world.database.query(`create role ${role()} login in role order_lookup_service`);
   await setPassword('first');
   writeUrlFile('first');
-  const service = await world.startReadyReplica({ DATABASE_URL: '', DATABASE_URL_FILE: file });
+  const service = await world.startReadyReplica({ DATABASE_URL: '', DATABASE_URL_FILE: urlFile });
   await setPassword('second');
   writeUrlFile('second');
   await endSessionsOfRole();
@@ -40,9 +40,9 @@ it('the next connection uses a rotated password of DATABASE_URL_FILE', async () 
 });
 
 it('if DATABASE_URL_FILE cannot be used, the service warns and tries the former password', async () => {
-  const service = await world.startReadyReplica({ DATABASE_URL: '', DATABASE_URL_FILE: file });
+  const service = await world.startReadyReplica({ DATABASE_URL: '', DATABASE_URL_FILE: urlFile });
   await setPassword('third');
-  writeFileSync(file, 'postgres://u:s3cr/et@db/x');
+  writeFileSync(urlFile, 'postgres://u:s3cr/et@db/x');
   await endSessionsOfRole();
   await service.waitForLog(({ msg }) => msg === 'the password of the database cannot be read again');
   await service.waitForLog(

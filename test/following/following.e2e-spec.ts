@@ -84,7 +84,7 @@ describe('a committed change', () => {
   });
 
   // Eight readers of three replicas compare bytes and entity tags
-  it('is served whole or not at all, while a writer flips every code', async () => {
+  it('is served whole or not at all, while a writer changes every code again and again', async () => {
     const found = await flipCodes(world.database, services, world.credentials, { wanted: 500 });
     expect(found.faults).toEqual([]);
   });

@@ -24,8 +24,8 @@ export class TestRun {
     removeKilledRuns(parent);
     const folder = mkdtempSync(join(parent, `order-lookup-run-${process.pid}-`));
     if (isRoot) chmodSync(folder, 0o755);
-    // `detached`: Ctrl-C does not reach the remover. When this process ends, the system closes the remover's standard
-    // input, for which the remover waits
+    // `detached`: Ctrl-C does not reach the remover. The remover waits until the system closes its standard input,
+    // because this process has ended
     const remover = spawn(process.execPath, [REMOVE_RUN, folder], {
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],

@@ -16,7 +16,7 @@ const TABLES = [
   ...['history', 'revision', 'pgmigrations'],
 ];
 /** Returns everything that a plan could leave behind: the rows of these tables, and all tables, views and indexes. */
-function contents(): Promise<unknown[]> {
+function readContents(): Promise<unknown[]> {
   const rows = TABLES.map((table) => `select '${table} ' || to_jsonb(t)::text as row from ${table} t`);
   const relations = `select relname from pg_class where relnamespace = 'public'::regnamespace`;
   return database.query(`${[...rows, relations].join(' union all ')} order by 1`);
@@ -24,10 +24,10 @@ function contents(): Promise<unknown[]> {
 
 const SAFE = 'Nothing here breaks clients.';
 const UNSAFE = 'WARNING: this can break clients (lines with "!").';
-/** Returns the lines of a list that both areas return. */
+const BOTH_AREAS = ['order-update', 'order-capture-v2'];
+/** Returns the lines about a list that both areas contain. */
 function inBothAreas(property: string, ...lines: string[]): string {
-  const areas = ['order-update', 'order-capture-v2'];
-  return areas.map((area) => `\n${area}, ${property}\n${lines.join('\n')}\n`).join('');
+  return BOTH_AREAS.map((area) => `\n${area}, ${property}\n${lines.join('\n')}\n`).join('');
 }
 
 const READ_BY_POSITION = '(clients that read by position get another value)';
@@ -50,7 +50,7 @@ describe('migrate plan shows', () => {
       shown: `\nCallers see 2 changes: 2 added.\n${inBothAreas('orderType', '    + Transfer added')}`,
     },
     {
-      what: 'a value in the middle of a list, and other new orders',
+      what: 'a value in the middle of a list, and another list in a new order',
       up: `${INSERT_TRANSFER} update code_list_value set position = case value when 'Transfer' then 2 else 3 end
              where code_list = 'orderType' and value in ('Transfer', 'Return');
            update code_list_value set position = 9 where value = 'DryVan';`,
@@ -61,7 +61,7 @@ describe('migrate plan shows', () => {
       verdict: UNSAFE,
       shown: [
         '\nCallers see 6 changes: 2 added, 4 order changed; 4 can break clients.\n',
-        ...['order-update', 'order-capture-v2'].map(
+        ...BOTH_AREAS.map(
           (area) => `
 ${area}, orderType
   ! ↕ order changed ${READ_BY_POSITION}: Standard, Transfer, Return
@@ -102,7 +102,7 @@ order-scheduling
     },
   ])('$what, and changes nothing', async ({ up, down, shown, status = 0, verdict = SAFE }) => {
     copy.add('21000101000000_x', up, down);
-    const before = await contents();
+    const before = await readContents();
     const outcome = await plan();
     expect(outcome).toMatchObject({ status, stderr: '' });
     const beginning = 'Pending: 21000101000000_x\n';
@@ -110,7 +110,7 @@ order-scheduling
     expect(outcome.stdout.slice(0, beginning.length)).toBe(beginning);
     expect(outcome.stdout.slice(-end.length)).toBe(end);
     expect(outcome.stdout.slice(beginning.length, -end.length)).toEqual(shown);
-    expect(await contents()).toEqual(before);
+    expect(await readContents()).toEqual(before);
   });
 
   it('effective times, and a break if something ends within 30 days by the clock of the database', async () => {
@@ -199,7 +199,7 @@ order-scheduling
 });
 
 describe('a long plan', () => {
-  it('shows totals and the first lines, few enough for a comment, and all lines with --full and --json', async () => {
+  it('shows totals and the first lines in less than 20,000 characters, and all with --full and --json', async () => {
     copy.add(
       '21000101000000_many',
       `insert into communication_code
@@ -272,46 +272,50 @@ it('migrate plan shows an invisible character as an escape', async () => {
 });
 
 describe('migrate plan reports what the service would do:', () => {
-  const CODES = '! the service would not serve the codes: ';
-  const KEYS = '! callers will be refused: the service could not read its keys: ';
-  const LOST = '! callers will be refused: keys of Acme';
+  const CODES_NOT_SERVED = '! the service would not serve the codes: ';
+  const KEYS_NOT_READ = '! callers will be refused: the service could not read its keys: ';
+  const KEYS_LOST = '! callers will be refused: keys of Acme';
   it.each([
-    { effect: 'it refuses all keys', sql: 'truncate api_key;', said: `${LOST}, Other\n` },
+    { effect: 'it refuses all keys', sql: 'truncate api_key;', said: `${KEYS_LOST}, Other\n` },
     {
       effect: 'it cannot read the table of keys',
       sql: 'drop table api_key cascade;',
-      said: `${KEYS}relation "public.api_key" does not exist`,
+      said: `${KEYS_NOT_READ}relation "public.api_key" does not exist`,
     },
-    { effect: 'it cannot read a table of codes', sql: 'drop table communication_code;', said: `${CODES}relation ` },
+    {
+      effect: 'it cannot read a table of codes',
+      sql: 'drop table communication_code;',
+      said: `${CODES_NOT_SERVED}relation `,
+    },
     {
       effect: 'it refuses a revoked key',
       sql: `update api_key set revoked_at = now() where client = 'Acme';`,
-      said: `${LOST}\n`,
+      said: `${KEYS_LOST}\n`,
     },
     {
       effect: 'it refuses a key whose hash was changed',
       sql: `update api_key set key_hash = sha256('x') where client = 'Acme';`,
-      said: `${LOST}\n`,
+      said: `${KEYS_LOST}\n`,
     },
     {
       effect: 'it refuses a key that ends in less than 30 days',
       sql: `update api_key set expires_at = now() + interval '29 days' where client = 'Acme';`,
-      said: `${LOST}\n`,
+      said: `${KEYS_LOST}\n`,
     },
     {
       effect: 'it serves no codes of an area without a property',
       sql: `delete from area_property where area = 'order-update';`,
-      said: `${CODES}the area order-update has`,
+      said: `${CODES_NOT_SERVED}the area order-update has`,
     },
   ])('$effect', async ({ sql, said }) => {
     copy.add('21000101000000_x', sql);
-    const before = await contents();
+    const before = await readContents();
     const { status, stdout } = await plan();
     expect({ status, stdout }).toEqual({ status: 2, stdout: expect.stringContaining(said) });
-    expect(stdout.match(/^! .*/gm)).toHaveLength(1); // keys that could not be read are not called lost as well
+    expect(stdout.match(/^! .*/gm)).toHaveLength(1); // keys that cannot be read are not reported as lost, too
     expect(stdout).toContain(UNSAFE);
-    expect(stdout).toContain('\nCallers see this:\n'); // no code is removed: running replicas go on serving it
-    expect(await contents()).toEqual(before);
+    expect(stdout).toContain('\nCallers see this:\n'); // without removed codes, which running replicas go on serving
+    expect(await readContents()).toEqual(before);
   });
 
   it('it cannot serve even the present codes, so that the changes for callers are unknown', async () => {

@@ -133,9 +133,9 @@ describe('migrate up', () => {
     expect(await readApplied()).toEqual([...MIGRATIONS, ...good]);
     copy.add('0104_fail', 'select 1;', 'select 1;');
     copy.add('0098_early', 'select 1;', 'select 1;');
-    const rest = 'applied  0098_early\napplied  0104_fail\n'; // the early file runs although later files are applied
-    expect(await migrate('up')).toEqual({ ...SUCCESS, stdout: rest });
-    expect(await migrate(`down ${good.length + 2} --yes`)).toMatchObject(SUCCESS);
+    const rest = ['0098_early', '0104_fail']; // the early file runs although later files are applied
+    expect(await migrate('up')).toEqual({ ...SUCCESS, stdout: rest.map((name) => `applied  ${name}\n`).join('') });
+    expect(await migrate(`down ${good.length + rest.length} --yes`)).toMatchObject(SUCCESS);
     expect(await readApplied()).toEqual(MIGRATIONS);
   });
 
@@ -145,9 +145,9 @@ describe('migrate up', () => {
     copy.environment = { DATABASE_URL: empty.url };
     for (const name of MIGRATIONS) copy.write(name, readText(`migrations/${name}.sql`).replaceAll('\n', '\r\n'));
     expect(await migrate('up')).toMatchObject(SUCCESS);
-    const functions = `select proname from pg_proc
+    const withCarriageReturn = `select proname from pg_proc
       where pronamespace = 'public'::regnamespace and strpos(prosrc, chr(13)) > 0`;
-    expect(await empty.query(functions)).toEqual([]);
+    expect(await empty.query(withCarriageReturn)).toEqual([]);
     expect(await migrate('drift')).toMatchObject(SUCCESS);
     await empty.drop();
   });
