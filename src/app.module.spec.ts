@@ -1,4 +1,4 @@
-// AppModule in a testing module. No database is needed.
+// AppModule in a testing module, without a database.
 import 'reflect-metadata';
 import { afterEach, expect, it } from '@jest/globals';
 import { type INestApplication, NotFoundException } from '@nestjs/common';
@@ -12,7 +12,7 @@ import { ServerAdapter } from './http/server.adapter.js';
 import { ServiceLogger } from './telemetry/service-logger.js';
 
 const ORIGIN = 'https://portal.example';
-const RANDOM = /urn:uuid:[\da-f-]{36}|\d{4}-\d\d-\d\dT[\d:.]+Z/g;
+const RANDOM_TEXTS = /urn:uuid:[\da-f-]{36}|\d{4}-\d\d-\d\dT[\d:.]+Z/g;
 const RANDOM_HEADERS = ['date', 'retry-after', 'x-request-id'];
 
 const applications: INestApplication[] = [];
@@ -43,12 +43,12 @@ async function listenOnFreePort(app: INestApplication): Promise<string> {
   return app.getUrl();
 }
 
-/** Asks, and removes from the answer everything that differs between two requests. */
+/** Returns the answer to a request without everything that differs between two requests. */
 async function ask(url: string, method: string) {
   const response = await fetch(url, { method, headers: { Origin: ORIGIN } });
   const headers = [...response.headers].filter(([name]) => !RANDOM_HEADERS.includes(name));
   const text = await response.text();
-  return { status: response.status, headers, text: text.replace(RANDOM, '') };
+  return { status: response.status, headers, text: text.replace(RANDOM_TEXTS, '') };
 }
 
 it.each(['', '/lookups/v1'])(
@@ -105,7 +105,7 @@ it("a testing module can override the guard of the credentials, as Nest's manual
   expect([status, text]).toEqual([404, expect.stringContaining('the guard of the test')]);
 });
 
-it('a middleware of app.use that throws gets a problem document and a line in the log', async () => {
+it('an error of a middleware that app.use adds is a problem document for the caller, and is in the log', async () => {
   const app = await createTestingApplication();
   const lines: unknown[] = [];
   Object.assign(app.get(ServiceLogger), {

@@ -14,10 +14,10 @@ import { OrderUpdateModule } from './order-update/order-update.module.js';
 import type { LogOutput } from './telemetry/service-logger.js';
 import { TelemetryModule } from './telemetry/telemetry.module.js';
 
-/** The modules of the operations, one for each area. */
-const OPERATIONS = [OrderUpdateModule, OrderCaptureV2Module, OrderSchedulingModule];
-/** The modules whose routes are below BASE_PATH. If a module is missing here, its routes are outside of BASE_PATH. */
-const BELOW_BASE_PATH = [...OPERATIONS, DocumentationModule];
+/** One module for each area of the contract. */
+const AREA_MODULES = [OrderUpdateModule, OrderCaptureV2Module, OrderSchedulingModule];
+/** The modules whose routes get BASE_PATH in front. Every further module with routes belongs here. */
+const BELOW_BASE_PATH = [...AREA_MODULES, DocumentationModule];
 
 @Module({})
 export class AppModule {
@@ -32,11 +32,11 @@ export class AppModule {
         HttpModule,
         DatabaseModule,
         AuthModule,
-        ...OPERATIONS,
+        ...AREA_MODULES,
         DocumentationModule.forRoot(configuration),
         ManagementModule,
         RouterModule.register([{ path: BASE_PATH, children: BELOW_BASE_PATH }]),
-        ...(BASE_PATH === '' ? [] : [HomePageModule]), // balancers ask `/`, too
+        ...(BASE_PATH === '' ? [] : [HomePageModule]), // balancers check `/`, too, and not only BASE_PATH
       ],
     };
   }

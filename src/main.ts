@@ -2,8 +2,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { ProcessEnd } from './bootstrap/process-end.js';
 
-// By default V8 lets garbage grow to a multiple of the live data. If garbage may only grow to a third of the live data,
-// memory stays flat. If you lower this, V8 collects so often that requests wait while all codes are read.
+// Memory stays flat, because V8 lets garbage grow only to 33 % of the live data, and not to a multiple. With a lower
+// percentage V8 would collect so often that requests wait while the service reads all codes.
 setFlagsFromString('--heap-growing-percent=33');
 
 const processEnd = new ProcessEnd();

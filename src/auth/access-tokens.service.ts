@@ -162,7 +162,7 @@ export async function verifyToken(
   }
 }
 
-/** Checks the kind of a token first: an ID token without a client would otherwise be logged with the reason `client`. */
+/** Checks kind and client. The kind is first, or the log would show `client` for an ID token that names no client. */
 function checkKindAndClient(
   header: ProtectedHeaderParameters,
   claims: JWTPayload,
@@ -212,7 +212,7 @@ function findReason(error: unknown): RefusalReason {
   return isFaultOfClaims(error) ? (REASONS_BY_CLAIM[error.claim] ?? 'claims') : 'signature';
 }
 
-/** Returns whether a claim is wrong. Then the signature is right, because jose checks the signature before the claims. */
+/** Returns whether a claim is wrong. If so, the signature is right, because jose checks signatures before claims. */
 function isFaultOfClaims(error: unknown): error is errors.JWTClaimValidationFailed | errors.JWTExpired {
   return error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired;
 }

@@ -15,8 +15,8 @@ beforeEach(() => {
 });
 afterEach(() => now.mockRestore());
 
-/** Sends one request, and returns the header fields of the answer. */
-function ask(keyId = 'id'): Map<string, string> {
+/** Counts one request, and returns the header fields of its answer. */
+function countRequest(keyId = 'id'): Map<string, string> {
   const fields = new Map<string, string>();
   limiter.admit({ keyId, client: 'test' }, {
     setHeader: (name: string, value: string) => fields.set(name, value),
@@ -25,23 +25,23 @@ function ask(keyId = 'id'): Map<string, string> {
 }
 
 it('begins a new count a minute after the first request of a key', () => {
-  for (let count = 0; count < LIMIT; count++) ask();
+  for (let count = 0; count < LIMIT; count++) countRequest();
   now.mockReturnValue(59_999);
-  expect(() => ask()).toThrow(Problem);
+  expect(() => countRequest()).toThrow(Problem);
   now.mockReturnValue(60_000);
-  expect(ask().get('RateLimit')).toBe('"key";r=1;t=60');
+  expect(countRequest().get('RateLimit')).toBe('"key";r=1;t=60');
 });
 
 it('counts the requests of each key separately', () => {
-  for (let count = 0; count < LIMIT; count++) ask('one');
-  expect(() => ask('one')).toThrow(Problem);
-  expect(ask('another').get('RateLimit')).toBe('"key";r=1;t=60');
+  for (let count = 0; count < LIMIT; count++) countRequest('one');
+  expect(() => countRequest('one')).toThrow(Problem);
+  expect(countRequest('another').get('RateLimit')).toBe('"key";r=1;t=60');
 });
 
 it('never sends a Retry-After below one second', () => {
-  for (let count = 0; count < LIMIT; count++) ask();
+  for (let count = 0; count < LIMIT; count++) countRequest();
   now.mockReturnValue(59_999.9);
-  expect(() => ask()).toThrow(
+  expect(() => countRequest()).toThrow(
     expect.objectContaining({ circumstances: expect.objectContaining({ headers: { 'Retry-After': '1' } }) }),
   );
 });

@@ -6,13 +6,13 @@ import { Refusals } from './refusals.js';
 import { accepted, refused, undecided } from './verdict.js';
 
 const OWNER = { keyId: '1', client: 'Shop' };
-const UNDECIDED = undecided('no-key-list', 'No list yet.', OWNER);
-const EXPIRED = refused('expired', { owner: OWNER });
+const KEY_UNDECIDED = undecided('no-key-list', 'No list yet.', OWNER);
+const KEY_EXPIRED = refused('expired', { owner: OWNER });
 const REPEATED = refused('repeated', { owner: OWNER });
-const SENT = accepted('token');
-const MISSING = refused('missing');
+const TOKEN_SENT = accepted('token');
+const TOKEN_MISSING = refused('missing');
 
-function start() {
+function createRefusals() {
   const request = { context: {} } as Request;
   return { refusals: new Refusals(new Configuration(), new Metrics()), request };
 }
@@ -20,32 +20,32 @@ function start() {
 it.each([
   {
     name: 'names only the missing token if the key cannot be checked',
-    key: UNDECIDED,
-    token: MISSING,
+    key: KEY_UNDECIDED,
+    token: TOKEN_MISSING,
     slug: 'missing-credentials',
     fields: ['Authorization'],
     refusal: { credential: 'access_token', reason: 'missing', owner: OWNER },
   },
   {
     name: 'is 503 if the key cannot be checked and a token was sent',
-    key: UNDECIDED,
-    token: SENT,
+    key: KEY_UNDECIDED,
+    token: TOKEN_SENT,
     slug: 'cannot-verify-credentials',
     fields: undefined,
     refusal: { credential: 'api_key', reason: 'no-key-list', owner: OWNER },
   },
   {
     name: 'names a wrong key and the missing token',
-    key: EXPIRED,
-    token: MISSING,
+    key: KEY_EXPIRED,
+    token: TOKEN_MISSING,
     slug: 'invalid-credentials',
     fields: ['Api-Key', 'Authorization'],
     refusal: { credential: 'api_key, access_token', reason: 'expired, missing', owner: OWNER },
   },
   {
     name: 'names only a wrong key if a token was sent',
-    key: EXPIRED,
-    token: SENT,
+    key: KEY_EXPIRED,
+    token: TOKEN_SENT,
     slug: 'invalid-credentials',
     fields: ['Api-Key'],
     refusal: { credential: 'api_key', reason: 'expired', owner: OWNER },
@@ -53,14 +53,14 @@ it.each([
   {
     name: 'names a repeated key, and not the missing token',
     key: REPEATED,
-    token: MISSING,
+    token: TOKEN_MISSING,
     slug: 'malformed-request',
     fields: ['Api-Key'],
     refusal: { credential: 'api_key', reason: 'repeated', owner: OWNER },
   },
   {
     name: 'names a repeated token, and not the wrong key',
-    key: EXPIRED,
+    key: KEY_EXPIRED,
     token: REPEATED,
     slug: 'malformed-request',
     fields: ['Authorization'],
@@ -75,7 +75,7 @@ it.each([
     refusal: { credential: 'api_key, access_token', reason: 'repeated, repeated', owner: OWNER },
   },
 ])('a key that is not accepted: the answer $name', ({ key, token, slug, fields, refusal }) => {
-  const { refusals, request } = start();
+  const { refusals, request } = createRefusals();
   const problem = refusals.problemForKey(request, key, token);
   expect(problem.slug).toBe(slug);
   expect(problem.circumstances.issues?.map(({ field }) => field)).toEqual(fields);
@@ -88,7 +88,7 @@ it.each([
   { token: refused('scope'), slug: 'insufficient-scope', fields: ['Authorization'] },
   { token: undecided('no-signing-keys', 'None.'), slug: 'cannot-verify-credentials', fields: undefined },
 ])('a valid key and a token that is refused as $token.reason get the problem $slug', ({ token, slug, fields }) => {
-  const { refusals, request } = start();
+  const { refusals, request } = createRefusals();
   const problem = refusals.problemForToken(request, token);
   expect(problem.slug).toBe(slug);
   expect(problem.circumstances.issues?.map(({ field }) => field)).toEqual(fields);

@@ -10,23 +10,24 @@ interface Credential {
   readonly name: string;
   readonly header: string;
   readonly remedy: string;
-  readonly invalid: string;
+  /** The description for each reason that callers must not learn. */
+  readonly notValid: string;
 }
 
 const KEY_CREDENTIAL: Credential = {
   name: 'api_key',
   header: 'Api-Key',
   remedy: 'send your API key',
-  invalid: 'Api-Key is not valid.',
+  notValid: 'Api-Key is not valid.',
 };
 const TOKEN_CREDENTIAL: Credential = {
   name: 'access_token',
   header: 'Authorization',
   remedy: 'send Bearer and an access token',
-  invalid: 'Authorization contains no valid access token.',
+  notValid: 'Authorization contains no valid access token.',
 };
 
-/** A credential that the answer names, with the reason for the log. */
+/** A credential that the answer names, with the reason that only the log shows. */
 interface RefusedCredential {
   readonly credential: Credential;
   readonly reason: RefusalReason;
@@ -36,11 +37,11 @@ const RETRY_AFTER_SECONDS = 2;
 const REALM = 'realm="order-lookup-services"';
 const KEY_CHALLENGE = `ApiKey ${REALM}, header="Api-Key"`;
 const BEARER_CHALLENGE = `Bearer ${REALM}`;
-const NO_TOKEN_SENT: readonly RefusalReason[] = ['missing', 'scheme'];
+const REASONS_WITHOUT_TOKEN: readonly RefusalReason[] = ['missing', 'scheme'];
 
 /**
- * Makes the problem documents for credentials that are missing, are not valid, or cannot be checked now. The document
- * does not say why a credential is refused. Only the log line of the request has the reason.
+ * Makes the problem documents for credentials that are missing, are not valid, or cannot be checked now. The documents
+ * do not say why a credential is not valid. Only the log line of the request has the reason.
  */
 @Injectable()
 export class Refusals {
@@ -113,7 +114,7 @@ export class Refusals {
   }
 }
 
-/** Returns a 400. No value of a repeated header is checked: a gateway may check the first value, and we the second. */
+/** Returns a 400. We check no value of a repeated header: a gateway in front of us may have checked the other one. */
 function createRepeatedProblem(refused: readonly RefusedCredential[]): Problem {
   return new Problem('malformed-request', {
     detail: 'A credential header was sent more than once, or contains a comma.',
@@ -139,7 +140,7 @@ function createUnauthorizedProblem(refused: readonly RefusedCredential[]): Probl
       ...circumstances,
     });
   }
-  // Unknown, revoked and expired keys get the same answer, so that guessing does not help
+  // Unknown, revoked and expired keys get the same answer, so that somebody who guesses keys learns nothing
   return new Problem('invalid-credentials', {
     detail: 'The credentials of the request are not valid.',
     ...circumstances,
@@ -149,17 +150,25 @@ function createUnauthorizedProblem(refused: readonly RefusedCredential[]): Probl
 /** Returns the challenge for the token. The challenge has `error` only if a token was sent (RFC 6750 section 3.1). */
 function formatBearerChallenge(refused: readonly RefusedCredential[]): string {
   const isSentTokenRefused = refused.some(({ credential, reason }) => {
-    return credential === TOKEN_CREDENTIAL && !NO_TOKEN_SENT.includes(reason);
+    return credential === TOKEN_CREDENTIAL && !REASONS_WITHOUT_TOKEN.includes(reason);
   });
   return isSentTokenRefused ? `${BEARER_CHALLENGE}, error="invalid_token"` : BEARER_CHALLENGE;
 }
 
-function toIssue({ credential, reason }: RefusedCredential): Issue {
-  const { header, remedy, invalid } = credential;
-  const descriptions: Partial<Record<RefusalReason, string>> = {
-    missing: `${header} is missing: ${remedy}.`,
-    repeated: `${header} was sent more than once, or contains a comma: send it once, without a comma.`,
-    scheme: `${header} has another scheme than Bearer: ${remedy}.`,
-  };
-  return { description: descriptions[reason] ?? invalid, field: header, location: 'header' };
+function toIssue(refused: RefusedCredential): Issue {
+  return { description: describeRefusal(refused), field: refused.credential.header, location: 'header' };
+}
+
+function describeRefusal({ credential, reason }: RefusedCredential): string {
+  const { header, remedy, notValid } = credential;
+  switch (reason) {
+    case 'missing':
+      return `${header} is missing: ${remedy}.`;
+    case 'repeated':
+      return `${header} was sent more than once, or contains a comma: send it once, without a comma.`;
+    case 'scheme':
+      return `${header} has another scheme than Bearer: ${remedy}.`;
+    default:
+      return notValid;
+  }
 }

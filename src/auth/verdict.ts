@@ -5,9 +5,9 @@ export interface Caller {
 }
 
 /**
- * The reasons for refusals, in log and metrics. Callers never learn them. Dashboards use the names, so never rename a
- * reason. A new reason needs a row in docs/at-night.md, and a remedy in refused-credentials.ts unless a new token
- * helps.
+ * The reasons for refusals, in log and metrics. Callers never learn them. Never rename one: dashboards use the names.
+ * A new one needs a row in docs/at-night.md, and a remedy in administration/doctor/refused-credentials.ts, except if a
+ * new token helps.
  */
 export type RefusalReason =
   // for both credentials
@@ -29,7 +29,7 @@ export type RefusalReason =
   | 'issuer'
   | 'audience'
   | 'client'
-  | 'another-kind' // no access token, such as an ID token
+  | 'another-kind' // another kind of token, such as an ID token
   | 'no-expiry'
   | 'not-before'
   | 'claims'
@@ -39,7 +39,7 @@ export type RefusalReason =
   | 'no-signing-keys'
   | 'signing-keys-not-fetched';
 
-/** The result of a check of a credential, or of a part of the credential. `T` is the value if it is accepted. */
+/** The result of a check of a credential. `T` is what the check returns if the credential is accepted. */
 export type Verdict<T> = Accepted<T> | NotAccepted;
 export type NotAccepted = Refused | Undecided;
 
@@ -48,15 +48,15 @@ interface Accepted<T> {
   readonly value: T;
 }
 
-/** The clients of a refused credential, for the log. */
-interface Whose {
+/** The clients to which a refused credential belongs, for the log. */
+interface RefusedClients {
   /** The client of the API key, if the key is in our list (also if it is revoked or expired). */
   readonly owner?: Caller | undefined;
   /** The client that an access token names, if its signature was verified. */
   readonly tokenClient?: string | undefined;
 }
 
-interface Refused extends Whose {
+interface Refused extends RefusedClients {
   readonly outcome: 'refused';
   readonly reason: RefusalReason;
 }
@@ -74,8 +74,8 @@ export function accepted<T>(value: T): Accepted<T> {
   return { outcome: 'accepted', value };
 }
 
-export function refused(reason: RefusalReason, whose: Whose = {}): Refused {
-  return { outcome: 'refused', reason, ...whose };
+export function refused(reason: RefusalReason, clients: RefusedClients = {}): Refused {
+  return { outcome: 'refused', reason, ...clients };
 }
 
 export function undecided(reason: RefusalReason, explanation: string, owner?: Caller): Undecided {

@@ -2,11 +2,11 @@ import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
 
-/** Caches ask before each use (RFC 9111). If we answer with 5xx, they may use an answer for a day (RFC 5861). */
+/** A cache asks us before each use (RFC 9111). If we answer 5xx, it may use its copy for a day (RFC 5861). */
 const CACHE_CONTROL = 'private, max-age=0, stale-if-error=86400';
-/** The length of a tag, which then has 132 bits. If a tag is much shorter, two contents may get the same tag. */
+/** The length of a tag: 132 bits. If tags were much shorter, two contents could get the same tag. */
 const TAG_CHARACTERS = 22;
-/** The largest body that is kept as a text. Node.js writes a text together with the header, and bytes separately. */
+/** The largest body that is kept as a text. Node.js sends a text in one write with the header, and bytes in another. */
 const MAX_TEXT_BYTES = 16 * 1024;
 
 export interface AnswerOptions {
@@ -16,9 +16,9 @@ export interface AnswerOptions {
 }
 
 /**
- * A 200 whose body is complete before it is sent, with its strong entity tag (RFC 9110 section 8.8.3). Make an answer
- * once and return it to all callers, because making it hashes the body. ServerAdapter calls `sendTo`: an interceptor in
- * its place would double the cost of a request (docs/decisions.md).
+ * A 200 whose whole body is in memory, with a strong entity tag (RFC 9110 section 8.8.3). The constructor hashes the
+ * body, so make an answer once and return it to all callers. ServerAdapter calls `sendTo`: an interceptor in its place
+ * would double the cost of a request (docs/decisions.md).
  */
 export class Answer {
   readonly etag: string;
@@ -38,7 +38,7 @@ export class Answer {
 
   sendTo(request: Request, response: Response): void {
     response.setHeaders(this.headers);
-    if (this.isHeldByCaller(request)) {
+    if (this.isKnownToCaller(request)) {
       response.status(304).end();
       return;
     }
@@ -47,23 +47,23 @@ export class Answer {
     response.end(this.body);
   }
 
-  /** Returns whether the caller may get a 304. Only GET and HEAD may (RFC 9110 section 13.1.2). */
-  private isHeldByCaller({ method, headers }: Request): boolean {
+  /** Returns whether the caller gets a 304. Only GET and HEAD do (RFC 9110 section 13.1.2). */
+  private isKnownToCaller({ method, headers }: Request): boolean {
     const ifNoneMatch = headers['if-none-match'];
     if (ifNoneMatch === undefined) return false;
     const isRead = method === 'GET' || method === 'HEAD';
-    return isRead && isNamedBy(ifNoneMatch, this.etag);
+    return isRead && namesTag(ifNoneMatch, this.etag);
   }
 }
 
 /**
- * Returns whether If-None-Match names an answer. The value `*` names every answer. Otherwise tags are compared weakly
- * (RFC 9110 section 13.1.2). Express's `request.fresh` is not used, because it also obeys the request's Cache-Control.
+ * Returns whether If-None-Match is `*`, or lists the tag, with or without `W/` (RFC 9110 section 13.1.2). Express's
+ * `request.fresh` is not used, because it also obeys the request's Cache-Control.
  * @param etag a strong entity tag without a comma, with its quotes
  */
-export function isNamedBy(ifNoneMatch: string, etag: string): boolean {
+export function namesTag(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch.trim() === '*') return true;
-  // A tag of another server may contain a comma, at which it is cut. Its pieces lack a quote, so none equals our tag
+  // A foreign tag such as "a,b" is cut at its comma. Both pieces lack a quote, so none of them equals our tag
   const tags = ifNoneMatch.split(',').map((tag) => tag.trim());
   return tags.includes(etag) || tags.includes(`W/${etag}`);
 }

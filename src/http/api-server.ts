@@ -2,7 +2,7 @@ import { type IncomingMessage, type RequestListener, Server, type ServerOptions,
 import type { Socket } from 'node:net';
 
 export class Connection {
-  /** The number of requests whose answer is not completely written. */
+  /** The number of requests without a completely written answer. */
   waitingCount = 0;
   /** The last request. Its body may still arrive after its answer. */
   private latestRequest: IncomingMessage | undefined;
@@ -13,26 +13,22 @@ export class Connection {
     this.latestRequest = request;
     response.once('close', () => {
       this.waitingCount -= 1;
-      // A complete request is forgotten, because it contains credentials, and the connection may stay open for long
+      // Forgets a complete request, which contains credentials: the connection may stay open for a long time
       if (request === this.latestRequest && request.complete) this.latestRequest = undefined;
     });
   }
 
-  /**
-   * Returns whether bytes that the parser refuses may be answered. A gateway may send requests of several callers over
-   * one connection. It would take a surplus answer for the answer to its next request. So there are two rules:
-   *
-   * 1. No earlier request waits. `GET /slow…\r\n\r\ngarbage`: the client would take our 400 for the answer to /slow.
-   * 2. The bytes are not the body of a request that has its answer. After `GET /docs…Transfer-Encoding: chunked\r\n\r\n`
-   *    the client gets its 200. If it then sends `zz\r\n`, which is no chunk, a 400 would be a second answer.
-   */
-  get isAnswerDue(): boolean {
-    const isBody = this.latestRequest !== undefined && !this.latestRequest.complete;
-    return this.waitingCount === 0 && !isBody;
+  /** Returns false if the client, such as a gateway, would take our 400 for the answer to another request. */
+  get mayAnswerRefusedBytes(): boolean {
+    // `GET /slow…\r\n\r\ngarbage`: the 400 would come before the answer to /slow
+    const isRequestWaiting = this.waitingCount > 0;
+    // `GET /docs…Transfer-Encoding: chunked\r\n\r\n` has its 200. `zz`, which is no chunk, would get a second answer
+    const isBodyArriving = this.latestRequest !== undefined && !this.latestRequest.complete;
+    return !isRequestWaiting && !isBodyArriving;
   }
 }
 
-/** Node.js's HTTP server, which also knows the requests that wait on each open connection. */
+/** Node.js's HTTP server, which also counts the waiting requests of each open connection. */
 export class ApiServer extends Server {
   readonly openConnections: ReadonlyMap<Socket, Connection>;
 

@@ -5,7 +5,7 @@ import { Configuration } from '../configuration/configuration.js';
 
 jest.unstable_mockModule('node:timers/promises', () => ({
   ...timers,
-  setTimeout: (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms)), // of the fake clock
+  setTimeout: (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms)), // Jest's fake timer
 }));
 const { Draining } = await import('./draining.js');
 
@@ -25,46 +25,46 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** Begins the end. Returns when Nest may close the port, in milliseconds after the signal; undefined if not yet. */
-function begin(signal?: string): { closesPortAtMs?: number } {
+/** Begins the shutdown. The result gets `portClosesAfterMs` when Nest may close the port. */
+function beginShutdown(signal?: string): { portClosesAfterMs?: number } {
   const startedAtMs = performance.now();
-  const end: { closesPortAtMs?: number } = {};
+  const shutdown: { portClosesAfterMs?: number } = {};
   const wait = async (): Promise<void> => {
     await draining.beforeApplicationShutdown(signal);
-    end.closesPortAtMs = performance.now() - startedAtMs;
+    shutdown.portClosesAfterMs = performance.now() - startedAtMs;
   };
   void wait();
-  return end;
+  return shutdown;
 }
 
 it('after a signal, the port closes when DRAIN_SECONDS have passed', async () => {
-  const end = begin('SIGTERM');
+  const shutdown = beginShutdown('SIGTERM');
   expect(draining.isDraining).toBe(true);
   await jest.advanceTimersByTimeAsync(60 * SECOND_MS);
-  expect(end).toEqual({ closesPortAtMs: DRAIN_SECONDS * SECOND_MS });
+  expect(shutdown).toEqual({ portClosesAfterMs: DRAIN_SECONDS * SECOND_MS });
 });
 
 it('without a signal, the port closes immediately', async () => {
-  const end = begin();
+  const shutdown = beginShutdown();
   await jest.advanceTimersByTimeAsync(SECOND_MS);
-  expect(end).toEqual({ closesPortAtMs: 0 });
+  expect(shutdown).toEqual({ portClosesAfterMs: 0 });
 });
 
 it('a client that reads its answer delays the closing of the port until it has read the answer', async () => {
   server.isAnswering = true;
-  const end = begin('SIGTERM');
+  const shutdown = beginShutdown('SIGTERM');
   await jest.advanceTimersByTimeAsync((DRAIN_SECONDS + 1) * SECOND_MS);
-  expect(end).toEqual({});
+  expect(shutdown).toEqual({});
   server.isAnswering = false;
   await jest.advanceTimersByTimeAsync(SECOND_MS);
-  expect(end.closesPortAtMs).toBeLessThan((DRAIN_SECONDS + 1.1) * SECOND_MS);
+  expect(shutdown.portClosesAfterMs).toBeLessThan((DRAIN_SECONDS + 1.1) * SECOND_MS);
 });
 
 it('a client that never reads delays the closing of the port by 4 s, and is cut 4 s later', async () => {
   server.isAnswering = true;
-  const end = begin('SIGTERM');
+  const shutdown = beginShutdown('SIGTERM');
   await jest.advanceTimersByTimeAsync((DRAIN_SECONDS + 4) * SECOND_MS);
-  expect(end).toEqual({ closesPortAtMs: (DRAIN_SECONDS + 4) * SECOND_MS });
+  expect(shutdown).toEqual({ portClosesAfterMs: (DRAIN_SECONDS + 4) * SECOND_MS });
   await jest.advanceTimersByTimeAsync(4 * SECOND_MS - 1);
   expect(server.closeAllConnections).not.toHaveBeenCalled();
   await jest.advanceTimersByTimeAsync(1);

@@ -5,9 +5,8 @@ import { Configuration } from '../configuration/configuration.js';
 import type { ApiServer } from './api-server.js';
 
 /**
- * The time in which clients can read their answers. After that, the time in which an arriving request can end. If you
- * raise it, raise terminationGracePeriodSeconds of deploy/kubernetes and stop_grace_period of docker-compose.yml, too:
- * otherwise the platform kills the process first.
+ * The duration of step 2, and again of step 3, below. If you raise it, raise terminationGracePeriodSeconds of
+ * deploy/kubernetes and stop_grace_period of docker-compose.yml, too: otherwise the platform kills the process first.
  */
 const CLOSE_MS = 4_000;
 const LOOK_INTERVAL_MS = 20;
@@ -15,9 +14,9 @@ const LOOK_INTERVAL_MS = 20;
 /**
  * Ends the service for its callers in three steps:
  *
- * 1. Requests are answered for DRAIN_SECONDS with `Connection: close`. Balancers stop sending requests in this time.
+ * 1. For DRAIN_SECONDS requests are answered with `Connection: close`. Balancers stop sending requests in this time.
  * 2. Clients have CLOSE_MS to read the answers that are being written, such as the second half of `/docs/…bundle.js`.
- * 3. Nest closes the port. A connection on which a request is arriving, such as `GET /docs HTT`, is cut after CLOSE_MS.
+ * 3. Nest closes the port. A connection with half a request, such as `GET /docs HTT`, is cut after CLOSE_MS.
  */
 @Injectable()
 export class Draining implements BeforeApplicationShutdown {
@@ -41,7 +40,7 @@ export class Draining implements BeforeApplicationShutdown {
   }
 }
 
-/** Waits until answers are read. When the port closes, Node.js also cuts clients that are still reading an answer. */
+/** Waits until clients have read their answers. When the port closes, Node.js cuts clients that are still reading. */
 async function waitUntilAnswersAreRead(server: ApiServer): Promise<void> {
   const endsAtMs = performance.now() + CLOSE_MS;
   while (server.isAnswering && performance.now() < endsAtMs) await pause(LOOK_INTERVAL_MS);

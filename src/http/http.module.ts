@@ -11,7 +11,7 @@ import { RequestContextMiddleware } from './request-context.middleware.js';
 import { RequestLog } from './request-log.js';
 import { ServerAdapter } from './server.adapter.js';
 
-/** The parts that all requests share. Nest runs the middleware of a global module before that of other modules. */
+/** The parts that run for every request. The module is global: Nest runs the middleware of global modules first. */
 @Global()
 @Module({
   providers: [Draining, RequestLog, ParserErrors, { provide: APP_FILTER, useClass: ProblemFilter }],
@@ -31,7 +31,7 @@ export class HttpModule implements NestModule {
     });
   }
 
-  /** @throws Error if the application has another adapter, such as Nest's own, which could not send an Answer */
+  /** @throws Error if the application has another adapter, because only ServerAdapter can send an Answer */
   configure(consumer: MiddlewareConsumer): void {
     const { httpAdapter } = this.adapterHost;
     if (!(httpAdapter instanceof ServerAdapter)) {
@@ -39,7 +39,7 @@ export class HttpModule implements NestModule {
     }
     this.watchConnections(httpAdapter.getHttpServer() as ApiServer);
     if (this.configuration.CORS_ORIGINS.length > 0) httpAdapter.enableCors(createCorsOptions(this.configuration));
-    consumer.apply(RequestContextMiddleware).forRoutes('/'); // for all addresses, also those without a route
+    consumer.apply(RequestContextMiddleware).forRoutes('/'); // for all addresses, even those without a route
   }
 
   private watchConnections(server: ApiServer): void {
@@ -57,6 +57,6 @@ function createCorsOptions({ CORS_ORIGINS }: Configuration) {
       'baggage, traceparent, tracestate', // tracing agents in a browser add these three
     exposedHeaders: 'ETag, X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate',
     maxAge: 3_600,
-    preflightContinue: true, // ServerAdapter answers OPTIONS: cors itself would give an unknown address 204
+    preflightContinue: true, // ServerAdapter answers OPTIONS: the package cors would answer 204 at unknown addresses
   };
 }

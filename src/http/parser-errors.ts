@@ -9,8 +9,8 @@ import type { ApiServer } from './api-server.js';
 import { type RequestContext, RequestLog } from './request-log.js';
 
 /**
- * Handles bytes that Node.js's parser refuses: sends a problem document if an answer is due, and closes the connection.
- * Without this class Node.js would send an answer without a body.
+ * Handles bytes that Node.js's parser refuses: closes the connection, if possible after a problem document. Without
+ * this class Node.js would send an answer without a body.
  */
 @Injectable()
 export class ParserErrors {
@@ -22,7 +22,7 @@ export class ParserErrors {
   ) {}
 
   handle(error: NodeJS.ErrnoException, socket: Socket, server: ApiServer): void {
-    socket.pause(); // Node.js would emit the event again for each further packet
+    socket.pause(); // otherwise Node.js emits `clientError` again for each further packet
     // `garbage\r\n\r\n` came in two packets, and the first packet has been answered
     const hasAnswer = !socket.writable;
     // `GET / … Connection: close\r\n\r\nGET / …`: the answer to the first request closes the connection
@@ -30,10 +30,10 @@ export class ParserErrors {
     if (hasAnswer || isAfterLastRequest) return;
 
     const problem = describeParserError(error);
-    // A client that has sent nothing gets no 408. If its request is on the way, it would take the 408 for the answer
+    // A client that has sent nothing gets no 408: it would take the 408 for the answer to a request that is on the way
     const isSilent = socket.bytesRead === 0;
-    const isAnswerDue = !isSilent && server.openConnections.get(socket)?.isAnswerDue;
-    if (problem && isAnswerDue) {
+    const mayAnswer = !isSilent && server.openConnections.get(socket)?.mayAnswerRefusedBytes;
+    if (problem && mayAnswer) {
       this.answer(problem, socket);
       return;
     }
@@ -49,7 +49,7 @@ export class ParserErrors {
   }
 }
 
-/** Returns an HTTP/1.1 message (RFC 9112 section 2.1). Node.js has no ServerResponse if there is no request. */
+/** Returns an HTTP/1.1 message (RFC 9112 section 2.1). Without a request Node.js makes no ServerResponse. */
 function formatMessage({ status, headers, body }: ProblemResponse, requestId: string): string {
   const fields = {
     'X-Request-Id': requestId,
@@ -61,7 +61,7 @@ function formatMessage({ status, headers, body }: ProblemResponse, requestId: st
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`;
 }
 
-/** Returns the problem for an error of Node.js's server. Undefined if nobody can read an answer, as after a reset. */
+/** Returns the problem for an error of Node.js's server; undefined after a reset, when nobody can read an answer. */
 function describeParserError({ code = '' }: NodeJS.ErrnoException): Problem | undefined {
   if (code === 'HPE_HEADER_OVERFLOW') {
     const detail = `The request target and the headers together have more than ${LIMITS.headers}.`;

@@ -7,16 +7,16 @@ import { Problem } from '../problems/problem.js';
 import { RequestLog } from './request-log.js';
 
 /** The problem types for exceptions of Nest and Express with these statuses. All others are `about:blank`. */
-const SLUGS: Readonly<Record<number, ProblemSlug>> = {
+const SLUGS_BY_STATUS: Readonly<Record<number, ProblemSlug>> = {
   400: 'malformed-request',
   404: 'not-found',
   500: 'internal-error',
 };
-/** The detail of every error of the server. The error's own message is only logged: it may contain a secret. */
-const SERVER_ERROR = 'An unexpected condition was met. The log has it under the id of this occurrence.';
+/** The detail of every unexpected 5xx. The error's own message is only logged, because it may contain a secret. */
+const SERVER_ERROR_DETAIL = 'An unexpected condition was met. The log has it under the id of this occurrence.';
 /**
- * Header fields that describe the body of the answer that failed. If a handler sets a further such field, add it: it
- * would not be true of the problem document. `Problem.render` replaces Content-Type, Content-Length and Cache-Control.
+ * Header fields that describe the body of the failed answer, and not the problem document. If a handler sets another
+ * such field, add it here. `Problem.render` replaces Content-Type, Content-Length and Cache-Control.
  */
 const CONTENT_HEADERS = ['Content-Disposition', 'Content-Encoding', 'ETag', 'Last-Modified'];
 
@@ -38,13 +38,15 @@ export class ProblemFilter implements ExceptionFilter {
     if (response.headersSent) {
       context.error = thrown;
       const isWhole = response.writableEnded;
-      if (!isWhole) response.destroy(); // by the cut connection the caller sees that the answer is not whole
+      if (!isWhole) response.destroy(); // the cut connection shows the caller that the answer is not whole
       return;
     }
-    // Nest itself maps an error of a body parser if a middleware threw it, but not if an interceptor did
-    const problem = toProblem(this.adapterHost.httpAdapter.mapException(thrown));
+    // mapException makes an HttpException of a body parser's error. Nest calls it for middleware, not for interceptors
+    const exception = this.adapterHost.httpAdapter.mapException(thrown);
+    const problem = toProblem(exception);
     context.problem = problem.slug;
-    if (problem.getStatus() >= 500 && problem !== thrown) context.error = thrown;
+    const isUnexpected = problem.getStatus() >= 500 && problem !== thrown;
+    if (isUnexpected) context.error = thrown;
     for (const name of CONTENT_HEADERS) response.removeHeader(name);
     const { status, headers, body } = problem.render(context.id, this.configuration.baseAddress);
     response.status(status);
@@ -56,9 +58,13 @@ export class ProblemFilter implements ExceptionFilter {
 /** Returns the problem for an exception. Nest's own exceptions keep their status. */
 function toProblem(exception: unknown): Problem {
   if (exception instanceof Problem) return exception;
-  const status = exception instanceof HttpException ? exception.getStatus() : 500;
-  if (exception instanceof HttpException && status < 500) return describeClientError(exception);
-  return new Problem(SLUGS[status] ?? 'about:blank', { detail: SERVER_ERROR, status });
+  if (!(exception instanceof HttpException)) return createProblem(500, SERVER_ERROR_DETAIL);
+  const status = exception.getStatus();
+  return status >= 500 ? createProblem(status, SERVER_ERROR_DETAIL) : describeClientError(exception);
+}
+
+function createProblem(status: number, detail: string): Problem {
+  return new Problem(SLUGS_BY_STATUS[status] ?? 'about:blank', { detail, status });
 }
 
 /**
@@ -73,9 +79,7 @@ function describeClientError(exception: HttpException): Problem {
   if (exception.cause instanceof SyntaxError) {
     return new Problem('malformed-request', { detail: 'The body is not valid JSON.' });
   }
-  const status = exception.getStatus();
-  const slug = SLUGS[status] ?? 'about:blank';
-  return new Problem(slug, { detail: readDetail(exception), status });
+  return createProblem(exception.getStatus(), readDetail(exception));
 }
 
 /** Returns the message of an exception as one text. Nest's pipes give a list of messages. */

@@ -13,7 +13,7 @@ import { RequestLog } from './request-log.js';
  */
 const MAX_WAITING_REQUESTS = 32;
 
-/** Runs first for every request. Closes a connection with too many waiting requests, else sets context and defaults. */
+/** Runs first for every request. Closes the connection if too many requests wait, else sets context and defaults. */
 @Injectable()
 export class RequestContextMiddleware implements NestMiddleware<Request, Response> {
   private readonly server: ApiServer;
@@ -37,8 +37,7 @@ export class RequestContextMiddleware implements NestMiddleware<Request, Respons
     // The defaults for every answer. A handler may replace them
     response.setHeader('X-Content-Type-Options', 'nosniff');
     response.setHeader('Cache-Control', 'no-store');
-    // If a request asks for another protocol, Node.js drops the rest of its packet. The next packet may begin in the
-    // middle of a request
+    // After a header Upgrade, Node.js drops the rest of the packet. So the next packet may begin inside a request
     const areBytesDropped = request.headers.upgrade !== undefined;
     if (this.draining.isDraining || areBytesDropped) response.setHeader('Connection', 'close');
     next();

@@ -16,7 +16,7 @@ const UUID_WITHOUT_DASHES = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([
 interface CredentialRefusal {
   readonly credential: string;
   readonly reason: string;
-  /** The client of the API key, if the key is in our list, also if it is revoked or expired. */
+  /** The client of the API key, if the key is in our list (even if it is revoked or expired). */
   readonly owner?: Caller | undefined;
 }
 
@@ -48,7 +48,7 @@ interface EndedRequest {
   readonly context: RequestContext;
   readonly method?: string;
   readonly route?: { readonly path: string };
-  /** The entries of X-Forwarded-For that our proxies have written (Express's `trust proxy`), the outermost first. */
+  /** The addresses that our proxies wrote into X-Forwarded-For (Express's `trust proxy`), the outermost proxy first. */
   readonly ips?: readonly string[];
 }
 
@@ -71,7 +71,7 @@ export class RequestLog {
     private readonly configuration: Configuration,
   ) {}
 
-  /** Gives the request its context and the answer its id, and has the request logged when the response is closed. */
+  /** Sets the context of the request and the id of the answer. Logs the request when the response is closed. */
   begin(request: express.Request, response: express.Response): void {
     request.context = {
       id: parseRequestId(request.headers),
@@ -145,8 +145,8 @@ function describeContext({ caller, tokenClient, refusal, problem, error, span }:
 }
 
 /**
- * Returns the level of a request's line. A 503 of ours is only a warning, because its cause has a line of its own. With
- * an error, the level is `error` even if the status is below 400: the answer failed after its header was sent.
+ * Returns the level of a request's line. A 503 is only a warning, because its cause has a line of its own. With an
+ * error the level is `error` even for a status below 400: the answer failed after its header was sent.
  */
 function chooseLevel(status: number, error: unknown): LogLevel {
   if (error !== undefined) return 'error';
@@ -163,24 +163,23 @@ interface AddressSources {
 
 /** Returns the address that the outermost of our proxies wrote into X-Forwarded-For, else that of the connection. */
 function findClientAddress({ peer, forwarded, hops }: AddressSources): string | undefined {
-  const peerAddress = peer === undefined ? undefined : stripPrefix(peer);
-  // With fewer entries than proxies, the request did not pass all proxies. The client may have written the first entry
+  const peerAddress = peer === undefined ? undefined : stripIpv4Prefix(peer);
+  // With fewer addresses than proxies, the request did not pass all proxies. The client may have written the first one
   if (forwarded.length !== hops) return peerAddress;
   const [outermost] = forwarded;
   if (outermost === undefined) return peerAddress;
-  const address = stripPrefix(stripPort(outermost));
+  const address = stripIpv4Prefix(stripPort(outermost));
   return isIP(address) > 0 ? address : peerAddress;
 }
 
-/** Removes `::ffff:`. A socket for IPv4 and IPv6 writes it in front of IPv4 addresses (RFC 4291 section 2.5.5.2). */
-function stripPrefix(address: string): string {
+/** Returns 192.0.2.7 for `::ffff:192.0.2.7`, as a socket for both IPv4 and IPv6 writes it (RFC 4291). */
+function stripIpv4Prefix(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '');
 }
 
-/** Removes the port from an entry. Some gateways write `192.0.2.7:4711` or `[2001:db8::1]:80`. */
+/** Removes the port, which some gateways write. */
 function stripPort(entry: string): string {
-  const ipv6 = /^\[(?<address>.+)\](?::\d+)?$/.exec(entry);
-  const ipv4 = /^(?<address>[\d.]+):\d+$/.exec(entry);
-  const match = ipv6 ?? ipv4;
-  return match?.groups?.['address'] ?? entry;
+  const ipv6 = /^\[(.+)\](?::\d+)?$/.exec(entry); // [2001:db8::1]:80 or [2001:db8::1]
+  const ipv4 = /^([\d.]+):\d+$/.exec(entry); // 192.0.2.7:4711
+  return ipv6?.[1] ?? ipv4?.[1] ?? entry;
 }

@@ -9,7 +9,7 @@ import { Answer } from './answer.js';
 import { ApiServer } from './api-server.js';
 
 const MAX_CONNECTIONS = 10_000;
-/** The time after which a connection without any traffic is closed: its client does not read, or a handler hangs. */
+/** A connection without any traffic is closed after this time: its client does not read, or a handler hangs. */
 const STALLED_MS = 60_000;
 
 /** Nest's adapter for Express, with options of our own for Express and for Node.js's server. */
@@ -31,7 +31,7 @@ export class ServerAdapter extends ExpressAdapter {
     this.httpServer = server;
   }
 
-  // Nest registers each route of a controller by one of these five methods
+  // Nest calls one of these five methods for each route of a controller
   override get(path: unknown, handler?: unknown): unknown {
     return this.register('get', path, handler);
   }
@@ -53,13 +53,13 @@ export class ServerAdapter extends ExpressAdapter {
   }
 
   private register(method: 'get' | 'post' | 'put' | 'patch' | 'delete', path: unknown, handler: unknown): unknown {
-    const pattern = path as string; // Nest's type also has a form without a path, which Nest never uses
+    const pattern = path as string; // Nest's type allows a call without a path, but Nest never makes such a call
     const methods = this.methodsByPath.get(pattern) ?? new Set();
     this.methodsByPath.set(pattern, methods.add(method.toUpperCase()));
     return this.getInstance<Express>()[method](pattern, handler as RequestHandler);
   }
 
-  /** Nest calls this method after all routes. Its own handler for 404 would send the path and the query back. */
+  /** Nest calls this method after all routes. Nest's own 404 would contain the path and the query of the request. */
   override setNotFoundHandler(): void {
     const app = this.getInstance<Express>();
     for (const [path, methods] of this.methodsByPath) app.all(path, refuseOtherMethods(methods));
@@ -79,7 +79,7 @@ export class ServerAdapter extends ExpressAdapter {
 
 function createExpress({ TRUSTED_PROXY_HOPS }: Configuration): Express {
   const app = express();
-  // Set before Nest gets the app: Express reads the two settings of the router once, when Nest's adapter is made
+  // Express reads these two settings of the router only once, when the constructor of Nest's adapter uses the app
   app.enable('case sensitive routing').enable('strict routing');
   app.disable('x-powered-by').set('trust proxy', TRUSTED_PROXY_HOPS);
   return app;
@@ -117,14 +117,14 @@ function passToFilter(error: Error, response: object): void {
   request.next?.(error);
 }
 
-/** Answers OPTIONS, and refuses the methods that no route of a path has. The handler runs after the path's routes. */
+/** Returns a handler that runs after the routes of a path. It answers OPTIONS, and refuses methods without a route. */
 function refuseOtherMethods(routeMethods: ReadonlySet<string>): RequestHandler {
   const methods = [...routeMethods];
   if (routeMethods.has('GET')) methods.push('HEAD'); // Express answers HEAD by the route for GET
   const allow = [...methods, 'OPTIONS'].join(', ');
   return ({ method }, response, next) => {
     if (methods.includes(method)) {
-      next(); // a route of this method exists, but did not answer, such as one with another `host`: then 404
+      next(); // to the 404: the route of this method did not answer, such as one of a controller with another `host`
       return;
     }
     response.setHeader('Allow', allow);

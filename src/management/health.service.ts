@@ -7,7 +7,7 @@ import { Metrics } from '../telemetry/metrics.js';
 
 /**
  * Decides whether the process can answer callers, for `/health/ready` and for alerts. It asks neither the database nor
- * an issuer: otherwise their outage would take all replicas out of the balancer.
+ * an issuer: otherwise an outage of one of these would take all replicas out of the balancer.
  */
 @Injectable()
 export class HealthService {

@@ -28,7 +28,7 @@ export class ManagementServer {
     this.server = createServer((request, response) => void this.answer(request, response));
   }
 
-  /** Closes the port. This is no hook of Nest: Nest would call a hook while other modules still have work to do. */
+  /** Closes the port. It is no hook of Nest, because Nest would call it while other modules still have work to do. */
   close(): void {
     this.server.close();
     this.server.closeAllConnections();

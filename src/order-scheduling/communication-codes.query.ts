@@ -23,7 +23,7 @@ import type { Filters } from '../lookups/codes-snapshot.js';
 import { LIMITS, MAX_FILTER_CHARACTERS, MAX_ISSUES, MAX_SHOWN_CHARACTERS } from '../problems/limits.js';
 import { type Issue, Problem } from '../problems/problem.js';
 
-/** The query of the communication codes. Each rule that a value breaks is an issue of its own. */
+/** The query of the communication codes. The answer has one issue for each rule that a value breaks. */
 export class CommunicationCodesQuery implements Filters {
   @IsFilter()
   readonly codeType?: string;
@@ -35,10 +35,11 @@ export class CommunicationCodesQuery implements Filters {
 const PARAMETERS = ['codeType', 'code'] as const satisfies (keyof CommunicationCodesQuery)[];
 type Parameters = Partial<Record<(typeof PARAMETERS)[number], string>>;
 const MAX_REMEMBERED_QUERIES_BYTES = 8 * 1024 ** 2;
-/** The bytes that a remembered query takes beside its texts. */
+/** The memory that a remembered query takes in addition to its target. */
 const QUERY_ENTRY_BYTES = 512;
 /** The first characters of a JSON web token: `{"` in base64url. */
 const JSON_WEB_TOKEN_PREFIX = 'eyJ';
+/** Half of a surrogate pair. The flag `u` reads a whole pair as one character, which does not match. */
 const HALF_PAIR = /\p{Surrogate}/gu;
 
 function IsFilter(): PropertyDecorator {
@@ -53,49 +54,51 @@ function IsFilter(): PropertyDecorator {
   );
 }
 
-/** Refuses control characters. A second `Matches` would replace the first one, because both rules have one name. */
+/** Refuses control characters. It is no second `Matches`: class-validator would use only one of the two. */
 function HasNoControlCharacters(options: ValidationOptions): PropertyDecorator {
   const validate = (text: string): boolean => !/\p{Cc}/u.test(text);
   return ValidateBy({ name: 'hasNoControlCharacters', validator: { validate } }, options);
 }
 
 /**
- * Passes the request target to the pipe as it was sent. Express's own query parser silently replaces text that cannot
- * be decoded, and drops all parameters after the first thousand.
+ * Passes the request target to the pipe as it was sent. Express's `request.query` silently replaces text that cannot
+ * be decoded, and lacks all parameters after the first thousand.
  */
 export const Target = createParamDecorator((_data: unknown, context: ExecutionContext) => {
   return context.switchToHttp().getRequest<Request>().url;
 });
 
 /**
- * Checks the query of a target, and names all faults in one answer. An unknown parameter is a fault, because without
- * its filter the caller would get more records than it asked for. Nest's own ValidationPipe silently drops
- * `?constructor=a` (docs/decisions.md).
+ * Checks a query, and names all faults in one answer. An unknown parameter is a fault: if it is a misspelt filter, the
+ * caller would get more records than it asked for. Nest's ValidationPipe silently drops `?constructor=a`
+ * (docs/decisions.md).
  */
 @Injectable()
 export class CommunicationCodesQueryPipe implements PipeTransform<string, CommunicationCodesQuery> {
-  /** The valid queries, by target. The query alone as the key would not save memory: V8 keeps the whole target. */
-  private readonly passed = new LRUCache<string, CommunicationCodesQuery>({
+  /** The valid queries by target. The query alone as key would save no memory, because V8 keeps the whole target. */
+  private readonly validQueries = new LRUCache<string, CommunicationCodesQuery>({
     maxSize: MAX_REMEMBERED_QUERIES_BYTES,
     sizeCalculation: (_query, target) => 2 * target.length + QUERY_ENTRY_BYTES,
   });
 
   /** @throws Problem 400 with an issue for each fault */
   transform(target: string): CommunicationCodesQuery {
-    const known = this.passed.get(target);
+    const known = this.validQueries.get(target);
     if (known) return known;
     const { parameters, issues } = decodeQuery(cutQuery(target));
     const query = plainToInstance(CommunicationCodesQuery, parameters);
     issues.push(...validateSync(query).flatMap(describeInvalidParameter));
     if (issues.length > 0) throw describeInvalidQuery(issues);
-    this.passed.set(target, query);
+    this.validQueries.set(target, query);
     return query;
   }
 }
 
-/** Returns the part of a target after the question mark, without a fragment. */
+/** Returns `code=A` for the target `/codes?code=A#top`. */
 function cutQuery(target: string): string {
-  return /^[^?#]*\?([^#]*)/.exec(target)?.[1] ?? '';
+  const [withoutFragment = ''] = target.split('#');
+  const markIndex = withoutFragment.indexOf('?');
+  return markIndex === -1 ? '' : withoutFragment.slice(markIndex + 1);
 }
 
 /** Returns the parameters that can be checked, and issues for all others: unknown, repeated and undecodable ones. */
@@ -115,8 +118,8 @@ function decodeQuery(query: string): { parameters: Parameters; issues: Issue[] }
 }
 
 /**
- * Returns the encoded texts of each parameter. Each name is decoded once, and only as many names as an answer can show:
- * a name that cannot be decoded takes 20 µs, and a target may have 4,000 such names.
+ * Returns the encoded texts of each parameter. Stops after as many names as an answer can show, and decodes each only
+ * once: a name that cannot be decoded takes 20 µs, and a target may have 4,000 such names.
  */
 function groupByName(query: string): Map<string, string[]> {
   const pairs = query
@@ -124,10 +127,10 @@ function groupByName(query: string): Map<string, string[]> {
     .split('&')
     .filter((pair) => pair !== '');
   const textsByName = new Map<string, string[]>();
-  for (const [encodedName, namesakes] of groupBy(pairs.map(splitPair), ({ encodedName: name }) => name)) {
+  for (const [encodedName, pairsOfName] of groupBy(pairs.map(splitPair), (pair) => pair.encodedName)) {
     const name = decodeName(encodedName);
     const texts = textsByName.get(name) ?? [];
-    for (const { encodedText } of namesakes) texts.push(encodedText);
+    for (const { encodedText } of pairsOfName) texts.push(encodedText);
     textsByName.set(name, texts);
     if (textsByName.size > MAX_ISSUES + PARAMETERS.length) break;
   }
@@ -135,11 +138,11 @@ function groupByName(query: string): Map<string, string[]> {
 }
 
 function splitPair(pair: string): { encodedName: string; encodedText: string } {
-  const [, encodedName = '', encodedText = ''] = /^([^=]*)=?(.*)$/s.exec(pair) ?? [];
-  return { encodedName, encodedText };
+  const [encodedName = '', ...rest] = pair.split('=');
+  return { encodedName, encodedText: rest.join('=') }; // a text may contain `=`
 }
 
-/** Returns the decoded name. If its percent-encoding is broken or is not UTF-8, returns the name as it was sent. */
+/** Returns the decoded name, or the name as it was sent, if its percent-encoding is broken or is not UTF-8. */
 function decodeName(encodedName: string): string {
   return decodeTexts([encodedName])?.[0] ?? encodedName;
 }
@@ -181,8 +184,8 @@ function describeUndecodableParameter(name: string): Issue {
 }
 
 /**
- * Returns the issue of a parameter that does not exist. The issue leaves out the value, because the value may be a
- * credential in the wrong place. If the whole query is a credential, the name is this credential, and is left out, too.
+ * Returns the issue of a parameter that does not exist. The issue does not show the value, which may be a credential in
+ * the wrong place. If the whole query is a credential (`?ols_…`), its name is the credential, and is not shown, either.
  */
 function describeUnknownParameter(name: string): Issue {
   const known = `only ${PARAMETERS.join(' and ')} are known.`;
@@ -193,7 +196,7 @@ function describeUnknownParameter(name: string): Issue {
   return { description, field: isCredential(name) ? '' : cutText(name), location: 'query' };
 }
 
-/** Returns a question if the name differs from a parameter only in letter case, `-` or `_`; otherwise an empty text. */
+/** Returns a question if the name is a parameter in another spelling, such as `code_type`; otherwise an empty text. */
 function suggestParameter(name: string): string {
   const similar = PARAMETERS.find((parameter) => ignoreSpelling(parameter) === ignoreSpelling(name));
   return similar === undefined ? '' : ` Did you mean ${similar}?`;
@@ -212,7 +215,7 @@ function isCredential(text: string): boolean {
   return text.includes(API_KEY_PREFIX) || text.includes(JSON_WEB_TOKEN_PREFIX);
 }
 
-/** Cuts a text to the length that is shown. Half a surrogate pair at its end is removed: it is not valid Unicode. */
+/** Cuts a text to the length that is shown. If the cut splits a surrogate pair, removes its half, too. */
 function cutText(text: string): string {
   return text.slice(0, MAX_SHOWN_CHARACTERS).replace(HALF_PAIR, '');
 }

@@ -1,15 +1,15 @@
 // The limits for requests. openapi.yaml repeats them, and tests compare the two.
 
-/** The size of target and headers together, as Node.js's parser counts it. */
+/** The size of request target and headers together, as Node.js's parser counts it. */
 export const MAX_HEADER_BYTES = 16 * 1024;
 /** The time in which the headers of a request must arrive. */
 export const HEADERS_TIMEOUT_MS = 10_000;
 /** The time in which the whole request must arrive, with its body. */
 export const REQUEST_TIMEOUT_MS = 12_000;
-/** The length of a filter in code points. The constraints of the tables allow no longer code. */
+/** The length of a filter in code points. The database refuses longer codes, so a longer filter would find nothing. */
 export const MAX_FILTER_CHARACTERS = 256;
 export const MAX_ISSUES = 20;
-/** The length of the part of a value that an issue shows, in UTF-16 units. */
+/** The length to which an issue cuts the value that it shows, in UTF-16 units. */
 export const MAX_SHOWN_CHARACTERS = 256;
 
 /** The limits that problem documents name, as texts. */

@@ -28,9 +28,9 @@ export const problemTypes = {
     status: 400,
     title: 'A query parameter is not valid',
     meaning:
-      'A query parameter is unknown, empty, given more than once, too long or wrongly ' +
-      'encoded, or contains control characters. The service returns no records, because leaving out a filter would return ' +
-      'more records than were asked for.',
+      'A query parameter is unknown, empty, given more than once, too long or wrongly encoded, or contains control ' +
+      'characters. The service returns no records, because leaving out a filter would return more records than were ' +
+      'asked for.',
     remedy: [
       `Use only the parameters of the operation, each at most once, with 1 to ${LIMITS.filter}.`,
       'Percent-encode the values in UTF-8.',
@@ -50,9 +50,8 @@ export const problemTypes = {
     status: 401,
     title: 'Credentials are not valid',
     meaning:
-      'The API key or the access token is not valid. The issues say which of them. The ' +
-      'response does not say why, because the reason would help an attacker to guess ' +
-      'credentials.',
+      'The API key or the access token is not valid. The issues say which of them. The response does not say why, ' +
+      'because the reason would help an attacker to guess credentials.',
     remedy: [
       'If the issues name Api-Key: check that the key is complete. If it is, ask the administrator whether it has ' +
         'expired or was revoked.',
@@ -101,8 +100,8 @@ export const problemTypes = {
     status: 500,
     title: 'The server met an unexpected condition',
     meaning:
-      'The request was in order, but the service failed to answer it. The log of the service ' +
-      'has the cause under the id in instance.',
+      'The request was in order, but the service failed to answer it. The log of the service has the cause under the ' +
+      'id in instance.',
     remedy: [
       'Send the request again after 1, 10 and 60 seconds, then stop.',
       'If the error remains, send the instance of the problem document to the support.',
@@ -120,8 +119,8 @@ export const problemTypes = {
     status: 503,
     title: 'Credentials cannot be verified now',
     meaning:
-      'The service cannot check credentials now, because it has no current list of API keys ' +
-      'or no signing keys of the issuer. The credentials of the request may be valid.',
+      'The service cannot check credentials now, because it has no current list of API keys or no signing keys of the ' +
+      'issuer. The credentials of the request may be valid.',
     remedy: [WAIT, 'The service may then accept the same credentials.'],
   },
 } satisfies Record<string, ProblemType>;

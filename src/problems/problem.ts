@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
 import { type ProblemSlug, problemTypes } from './problem-types.js';
 
-/** A fault in one field of the request (Issue object of the interface document). */
+/** A fault in one field of the request, the object Issue of openapi.yaml. */
 export interface Issue {
   readonly description: string;
   /** The name of a header or parameter. */
@@ -16,7 +16,7 @@ export interface Issue {
 export interface Circumstances {
   readonly detail: string;
   readonly issues?: readonly Issue[];
-  /** Further header fields of the answer. Each value of a list is sent as a line of its own. */
+  /** Further header fields of the answer. A list gives one line for each value. */
   readonly headers?: Readonly<Record<string, string | string[]>>;
   /** The status, if it differs from the status of the type. */
   readonly status?: number;
@@ -50,7 +50,7 @@ export class Problem extends HttpException {
   }
 
   /**
-   * Makes the response. Its body has the members of the interface document, in the same order.
+   * Makes the response. Its body has the members of ProblemDetails of openapi.yaml, in the same order.
    * @param baseAddress the address in front of `/problems/`
    */
   render(requestId: string, baseAddress: string): ProblemResponse {
@@ -84,7 +84,7 @@ function describeType(slug: ProblemSlug | 'about:blank', status: number | undefi
   return { status: status ?? type.status, title: type.title, pagePath: `/problems/${slug}` };
 }
 
-/** Returns a value of Retry-After. It adds up to two random seconds, so that callers do not all return together. */
+/** Returns a value for Retry-After: the seconds and up to two random ones, so that callers do not return together. */
 export function formatRetryAfter(seconds: number): string {
   return String(seconds + randomInt(0, 3));
 }

@@ -67,7 +67,7 @@ export class ApiKeysService {
     return accepted(listed);
   }
 
-  /** Refuses a header that was sent twice: Node.js joins the values with a comma. The log names the first key's client. */
+  /** Refuses a header that was sent twice: Node.js joins the values by a comma. The log names the first key's owner. */
   private refuseRepeated(header: string): Verdict<Caller> {
     const firstKey = header.slice(0, header.indexOf(','));
     return refused('repeated', { owner: this.topic.value?.get(hashApiKey(firstKey)) });

@@ -23,7 +23,7 @@ const BROKEN_REMEDY = "The issuer's team has to correct its server, or the proxy
 const CERTIFICATE_CLOCK_REMEDY =
   'If its dates are right, the clock of this machine is wrong: compare date -u with the real time';
 
-/** Errors of Node.js and OpenSSL. The first explanation that has the code is used. issuer-fault.spec.ts has examples. */
+/** Errors of Node.js and OpenSSL. The first row that matches the code is used. issuer-fault.spec.ts has examples. */
 const EXPLANATIONS: readonly Explanation[] = [
   {
     codes: /^ENOTFOUND$/,

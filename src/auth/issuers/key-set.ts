@@ -108,7 +108,7 @@ export class KeySet {
   }
 
   /**
-   * Fetches the keys if the key id is unknown. Waits 2 s at most: after that the fetch goes on, but nobody waits for it.
+   * Fetches the keys if the key id is unknown. Waits at most 2 s: then the fetch goes on, but nobody waits for it.
    * @returns the present keys, or undefined if it is still not known whether the issuer has the key
    */
   async findNewKeys(keyId: string): Promise<SigningKeys | undefined> {
@@ -218,8 +218,8 @@ export class KeySet {
 }
 
 /**
- * Returns the fetched keys, and those used keys that answers have lacked for less than MIN_PAUSE_MS. So two answers that
- * lack a key withdraw it. Keys are sorted, because the nodes of an issuer may order them differently.
+ * Returns the fetched keys, and those used keys that answers have lacked for less than MIN_PAUSE_MS. So a key that two
+ * answers lack is withdrawn. Keys are sorted, because the nodes of an issuer may order them differently.
  */
 function mergeKeys(usedKeys: readonly UsedKey[], fetched: readonly JWK[], beganAtMs: number): UsedKey[] {
   const present = fetched.map((jwk) => ({ jwk, identity: identifyKey(jwk), lackedSinceMs: undefined }));
