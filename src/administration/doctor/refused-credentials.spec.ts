@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { createDatabase } from '../../../test/support/database.js';
-import { Issuer } from '../../../test/support/issuer.js';
+import { Issuer, createSigningKey, encodePart } from '../../../test/support/issuer.js';
 import { readConfiguration } from '../../configuration/read-configuration.js';
 import { withReading } from '../cli/connection.js';
 import { IssuerKeys, checkAccessToken, checkApiKey } from './refused-credentials.js';
@@ -11,18 +11,75 @@ afterAll(() => issuer.close());
 const configuration = readConfiguration({ DATABASE_URL: 'postgres://a:b@127.0.0.1/x', ...issuer.environment });
 const checkToken = (text: string) => checkAccessToken(text, configuration);
 
+const inHours = (hours: number): number => Math.floor(Date.now() / 1000) + hours * 3_600;
+
 it.each([
-  { what: 'the type', token: { header: { typ: 'id+jwt' } }, remedy: /typ at\+jwt, JWT or none/ },
-  { what: 'the expiry', token: { claims: { exp: undefined } }, remedy: /write into the token when it expires/ },
-  { what: 'the kind', token: { claims: { token_use: 'id' } }, remedy: /send the access token/ },
+  {
+    what: 'its length',
+    token: { claims: { groups: 'g'.repeat(10_000) } },
+    remedy: /put less into it, such as fewer gr/,
+  },
+  {
+    what: 'crit in its header',
+    token: { header: { crit: ['b64'], b64: true } },
+    remedy: /leave crit and b64 out of the h/,
+  },
+  { what: 'its type', token: { header: { typ: 'id+jwt' } }, remedy: /typ at\+jwt, JWT or none.*OAUTH_TOKEN_TYPE/ },
+  { what: 'its issuer', token: { claims: { iss: 'https://other.example' } }, remedy: /add its exact iss there\.$/ },
+  {
+    what: 'its audience',
+    token: { claims: { aud: 'https://other.example' } },
+    remedy: /an access token of OAUTH_AUDIENCE/,
+  },
+  {
+    what: 'its client',
+    token: { claims: { client_id: 'other' } },
+    remedy: /If this client may call, add it to OAUTH_CLIENTS\.$/,
+  },
+  {
+    what: 'its kind',
+    token: { claims: { token_use: 'id' } },
+    remedy: /send the access token that the issuer gave with it/,
+  },
   {
     what: 'a missing client',
     token: { header: { typ: 'JWT' }, claims: { client_id: undefined } },
-    remedy: /names neither its client nor a scope/,
+    remedy: /names neither its client nor a scope: docs\/identity-providers\.md says/,
+  },
+  {
+    what: 'a missing expiry',
+    token: { claims: { exp: undefined } },
+    remedy: /when it expires \(exp, in seconds since 1970\)/,
+  },
+  { what: 'its end', token: { claims: { exp: inHours(-1) } }, remedy: /another token\. .* see the line "clock"\.$/ },
+  {
+    what: 'its beginning',
+    token: { claims: { nbf: inHours(1) } },
+    remedy: /Correct the clock of this machine .* or .* the issuer/,
   },
 ])('has a remedy for a token that is refused for $what', async ({ token, remedy }) => {
-  const result = await checkToken(await issuer.token(token));
+  const clients = { ...configuration, OAUTH_CLIENTS: ['tests'] };
+  const result = await checkAccessToken(await issuer.token(token), clients);
   expect(result).toMatchObject({ state: 'fault', remedy: expect.stringMatching(remedy) });
+});
+
+it.each([
+  {
+    what: 'is not accepted',
+    header: { alg: 'HS256' },
+    remedy: /access tokens by one of RS256, .*, Ed25519\.$/,
+  },
+  { what: 'no published key has', header: { kid: 'unknown' }, remedy: /key may have been withdrawn\.$/ },
+  {
+    what: 'does not verify',
+    header: {},
+    remedy: /scope of your own API\. If use or alg of .* correct the key\.$/,
+  },
+])('has a remedy for a signature that $what', async ({ header, remedy }) => {
+  const key = await createSigningKey('RS256', 'rsa-1');
+  const [, claims, signature] = (await issuer.token({ key })).split('.');
+  const text = [encodePart({ alg: key.alg, kid: key.kid, typ: 'at+jwt', ...header }), claims, signature].join('.');
+  expect(await checkToken(text)).toMatchObject({ state: 'fault', remedy: expect.stringMatching(remedy) });
 });
 
 it('shows how the key of a token is published if it cannot verify the token', async () => {
