@@ -4,6 +4,9 @@ import { sayIfLate } from './waiting.js';
 /** Opens a connection for each request: the management port may close an idle one just when a slow test uses it. */
 const NEW_CONNECTION = { headers: { Connection: 'close' } };
 
+/** A service is ready after about a second. A service that needs this time will never be ready. */
+const READY_LIMIT_MS = 120_000;
+
 /** A service as its callers and operators see it, wherever it runs. */
 export abstract class ReachableService {
   abstract get url(): string;
@@ -37,9 +40,15 @@ export abstract class ReachableService {
     return { status: response.status, text: await response.text() };
   }
 
-  /** Resolves when the service says that it is ready. */
+  /** Resolves when the service says that it is ready. Otherwise the error has the reasons of the service. */
   async ready(): Promise<void> {
-    await until(async () => (await this.readiness()).status === 200);
+    let last = 'it gave no answer';
+    const isReady = async (): Promise<boolean> => {
+      const { status, text } = await this.readiness();
+      last = `it answered ${status} ${text}`;
+      return status === 200;
+    };
+    await until(isReady, { what: () => `the service is ready; ${last}`, limitMs: READY_LIMIT_MS });
   }
 
   /** @param name one series with its labels, or the name of a metric: then the result is the sum of its series */

@@ -1,26 +1,39 @@
 import { sayIfLate } from './waiting.js';
 
+interface Options {
+  /** A fixed pause, for a test that measures the time itself. */
+  readonly everyMs?: number;
+  /** Describes the condition. The default is its code. */
+  readonly what?: () => string;
+  /** The time after which the wait fails. By default only the test runner ends the wait. */
+  readonly limitMs?: number;
+}
+
 /** A condition for which a test waits. `error` is the reason why the last check failed. */
 interface Waiting {
   readonly holds: () => Promise<boolean>;
+  readonly what: () => string;
+  readonly limitMs: number;
   isOver: boolean;
   error?: unknown;
 }
 const waitings = new Set<Waiting>();
 
 /**
- * Checks a condition again and again until it is true, or until the test runner ends the test. Use it if there is no
- * event to wait for. The pauses become longer, because the checked program runs on the same cores.
- * @param everyMs a fixed pause, for a test that measures the time itself
+ * Checks a condition again and again until it is true, or until the limit. Use it if there is no event to wait for. The
+ * pauses become longer, because the checked program runs on the same cores.
  */
-export function until(holds: () => Promise<boolean>, { everyMs }: { everyMs?: number } = {}): Promise<void> {
-  const waiting: Waiting = { holds, isOver: false };
+export function until(
+  holds: () => Promise<boolean>,
+  { everyMs, what = () => holds.toString(), limitMs = Infinity }: Options = {},
+): Promise<void> {
+  const waiting: Waiting = { holds, what, limitMs, isOver: false };
   waitings.add(waiting);
-  return sayIfLate(holds.toString(), () => ask(waiting, everyMs));
+  return sayIfLate(what, () => ask(waiting, everyMs));
 }
 
 async function ask(waiting: Waiting, everyMs: number | undefined): Promise<void> {
-  const { holds } = waiting;
+  const { holds, what, limitMs } = waiting;
   const startedAtMs = performance.now();
   while (!waiting.isOver) {
     try {
@@ -32,17 +45,21 @@ async function ask(waiting: Waiting, everyMs: number | undefined): Promise<void>
     } catch (error) {
       waiting.error = error;
     }
+    if (performance.now() > startedAtMs + limitMs) {
+      waitings.delete(waiting);
+      throw new Error(`Not true after ${limitMs / 1_000} s: ${what()}`, { cause: waiting.error });
+    }
     const pauseMs = everyMs ?? Math.max(20, (performance.now() - startedAtMs) / 10);
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
-  throw new Error(`the test has ended: ${holds.toString()}`);
+  throw new Error(`the test has ended: ${what()}`);
 }
 
 /** Ends the waits of a test that ran out of time, so that its other hooks can clean up. Says for what they waited. */
 function endWaiting(): void {
   for (const waiting of waitings) {
     waiting.isOver = true;
-    console.error('not true when its test ended:', waiting.holds.toString(), waiting.error ?? '');
+    console.error('not true when its test ended:', waiting.what(), waiting.error ?? '');
   }
   waitings.clear();
 }

@@ -1,4 +1,5 @@
 import { expect, it } from '@jest/globals';
+import { until } from './until.js';
 import { sayIfLate } from './waiting.js';
 
 it('a wait that is late says for what it waits, and from which line', async () => {
@@ -20,4 +21,9 @@ it('a wait that ends in time says nothing, and gives its result', async () => {
     void sayIfLate('c', () => new Promise(() => undefined), { afterMs: 2, say: () => resolve() });
   });
   expect(texts).toEqual([]);
+});
+
+it('a wait with a limit fails after it, and says what is not true', async () => {
+  const waiting = until(async () => false, { what: () => 'the service is ready', limitMs: 1 });
+  await expect(waiting).rejects.toThrow('Not true after 0.001 s: the service is ready');
 });

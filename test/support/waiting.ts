@@ -16,13 +16,13 @@ interface Options {
  * tests. Jest shows standard error immediately, but console.error only after the file.
  */
 export async function sayIfLate<T>(
-  what: string,
+  what: string | (() => string),
   wait: () => Promise<T>,
   { afterMs = SAID_AFTER_MS, say = (text) => void jestStderr.write(text) }: Options = {},
 ): Promise<T> {
   const { stack = '' } = new Error('here');
   const timer = setTimeout(
-    () => say(`\nStill waiting after ${afterMs / 1_000} s, ${describeTest(stack)}: ${what}\n`),
+    () => say(`\nStill waiting after ${afterMs / 1_000} s, ${describeTest(stack)}: ${toText(what)}\n`),
     afterMs,
   );
   try {
@@ -32,8 +32,13 @@ export async function sayIfLate<T>(
   }
 }
 
-/** Returns the line of the test's file at which the wait began, if it began in such a file. */
+function toText(what: string | (() => string)): string {
+  return typeof what === 'string' ? what : what();
+}
+
+/** Returns the line of the test's file at which the wait began. If no such line is known, returns the file. */
 function describeTest(stack: string): string {
-  const [place] = /[^\s(/]+[.-]spec\.ts:\d+/.exec(stack) ?? ['somewhere in the tests'];
-  return place;
+  const [place] = /[^\s(/]+[.-]spec\.ts:\d+/.exec(stack) ?? [];
+  const { expect } = globalThis as { expect?: { getState(): { testPath?: string } } }; // the long runs have none
+  return place ?? expect?.getState().testPath ?? 'somewhere in the tests';
 }

@@ -8,7 +8,9 @@ import { IssuerKeys, checkAccessToken, checkApiKey } from './refused-credentials
 const issuer = await Issuer.start();
 afterAll(() => issuer.close());
 
-const configuration = readConfiguration({ DATABASE_URL: 'postgres://a:b@127.0.0.1/x', ...issuer.environment });
+const environment = { DATABASE_URL: 'postgres://a:b@127.0.0.1/x', ...issuer.environment };
+const configuration = readConfiguration(environment);
+const withClients = readConfiguration({ ...environment, OAUTH_CLIENTS: 'tests' });
 const checkToken = (text: string) => checkAccessToken(text, configuration);
 
 const inHours = (hours: number): number => Math.floor(Date.now() / 1000) + hours * 3_600;
@@ -58,8 +60,7 @@ it.each([
     remedy: /Correct the clock of this machine .* or .* the issuer/,
   },
 ])('has a remedy for a token that is refused for $what', async ({ token, remedy }) => {
-  const clients = { ...configuration, OAUTH_CLIENTS: ['tests'] };
-  const result = await checkAccessToken(await issuer.token(token), clients);
+  const result = await checkAccessToken(await issuer.token(token), withClients);
   expect(result).toMatchObject({ state: 'fault', remedy: expect.stringMatching(remedy) });
 });
 
