@@ -1,9 +1,11 @@
 // Answers of issuers over real connections. For each fault the error has the right sentence.
+import dns, { type LookupAddress } from 'node:dns';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type ServerResponse, createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { type Server, createServer as createTcpServer } from 'node:net';
+import { type Server, connect, createServer as createTcpServer, isIP } from 'node:net';
+import { Worker } from 'node:worker_threads';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { fetchJson } from '../../src/auth/issuers/fetch-json.js';
@@ -84,6 +86,39 @@ it('a request names the service, because some firewalls refuse requests without 
 it('an answer that is not complete within the time limit fails with a reason that names the limit', async () => {
   jest.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort(new DOMException('', 'TimeoutError')));
   await expect(fetchJson(`http://${await serveRaw('')}`)).rejects.toThrow('gives no whole answer within 10 s');
+});
+
+/** A server that accepts nobody until the gate opens. Two connections fill its queue: packets of others are dropped. */
+const FULL_SERVER = `
+  const { createServer } = require('node:http');
+  const { parentPort, workerData: gate } = require('node:worker_threads');
+  const server = createServer((_, response) => response.end('{}'));
+  server.listen({ host: '127.0.0.1', port: 0, backlog: 1 }, () => {
+    parentPort.postMessage(server.address().port);
+    Atomics.wait(gate, 0, 0);
+  });
+`;
+
+it('a connection whose first packet is lost is waited for, although the host has another address', async () => {
+  const gate = new Int32Array(new SharedArrayBuffer(4));
+  const worker = new Worker(FULL_SERVER, { eval: true, workerData: gate });
+  const [port] = (await once(worker, 'message')) as [number];
+  const waiting = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
+  await Promise.all(waiting.map((socket) => once(socket, 'connect')));
+  const lookup = (_host: string, _options: object, found: (error: null, addresses: LookupAddress[]) => void): void => {
+    // The first packet to 127.0.0.1 is lost, and nobody listens at ::1
+    const addresses = ['127.0.0.1', '::1'].map((address) => ({ address, family: isIP(address) }));
+    found(null, addresses);
+    Atomics.store(gate, 0, 1);
+    Atomics.notify(gate, 0);
+  };
+  jest.spyOn(dns, 'lookup').mockImplementation(lookup as unknown as typeof dns.lookup);
+  try {
+    expect(await fetchJson(`http://issuer.example:${port}`)).toEqual({});
+  } finally {
+    for (const socket of waiting) socket.destroy();
+    await worker.terminate();
+  }
 });
 
 const OK = 'HTTP/1.1 200 OK\r\n';

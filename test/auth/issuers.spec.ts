@@ -3,7 +3,7 @@ import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type JWK, exportJWK } from 'jose';
 import { discover } from '../../src/auth/issuers/discovery.js';
-import { explainFetchError, explainStatus } from '../../src/auth/issuers/issuer-fault.js';
+import { IssuerFault, explainFetchError, explainStatus } from '../../src/auth/issuers/issuer-fault.js';
 import { Configuration } from '../../src/configuration/configuration.js';
 import { createOpenApiDocument } from '../../src/documentation/openapi-document.js';
 import {
@@ -497,18 +497,28 @@ describe('an issuer', () => {
     expect(fetch).not.toHaveBeenCalled();
   });
 
-  it('that gives no answer at the first address of its metadata is not asked at the second', async () => {
-    const fetch = publish({}).mockRejectedValue(explainFetchError('https://a', new Error('socket hang up')));
-    await expect(discover('https://a', { OAUTH_ALLOW_HTTP: false }, fetch)).rejects.toThrow('socket hang up');
+  it('that gives no answer in time at the first address of its metadata is not asked at the second', async () => {
+    const fetch = publish({}).mockRejectedValue(new IssuerFault('no answer', '', 'timeout'));
+    await expect(discover('https://a', { OAUTH_ALLOW_HTTP: false }, fetch)).rejects.toThrow('no answer');
     expect(fetch).toHaveBeenCalledTimes(1);
   });
 
-  it('may publish metadata only at the address of RFC 8414, with its path at the end', async () => {
+  it.each([
+    { first: 'answers 404', fault: explainStatus('https://a', 404) },
+    {
+      first: 'closes the connection, as nginx does with 444',
+      fault: explainFetchError('https://a', Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' })),
+    },
+    {
+      first: 'has a body that is not compressed as its header says',
+      fault: explainFetchError('https://a', Object.assign(new Error(), { code: 'Z_DATA_ERROR' })),
+    },
+  ])('may publish metadata only at the address of RFC 8414, if the first address $first', async ({ fault }) => {
     const metadata = { issuer: 'https://a/tenant', jwks_uri: 'https://a/keys' };
     const addresses: string[] = [];
     const fetch = async (address: string): Promise<unknown> => {
       addresses.push(address);
-      if (addresses.length === 1) throw explainStatus(address, 404);
+      if (addresses.length === 1) throw fault;
       return metadata;
     };
     expect(await discover('https://a/tenant', { OAUTH_ALLOW_HTTP: false }, fetch)).toMatchObject(metadata);

@@ -3,8 +3,8 @@ export class IssuerFault extends Error {
   constructor(
     readonly found: string,
     readonly remedy: string,
-    /** The HTTP status, if the status is the fault; `no-answer` if there was no whole answer. */
-    readonly status?: number | 'no-answer',
+    /** The HTTP status, if the status is the fault; `timeout` if there was no whole answer in time. */
+    readonly status?: number | 'timeout',
   ) {
     super(`${found}. ${remedy}`);
   }
@@ -125,13 +125,13 @@ export function explainFetchError(address: string, error: unknown): IssuerFault 
   const code = findCode(error, message);
   if (code === 'ERR_PROXY_TUNNEL') {
     const remedy = 'Have the proxy of HTTPS_PROXY let this host through, or name the host in NO_PROXY';
-    return new IssuerFault(`${address}: the proxy refuses the connection (${message})`, remedy, 'no-answer');
+    return new IssuerFault(`${address}: the proxy refuses the connection (${message})`, remedy);
   }
   const explanation = EXPLANATIONS.find(({ codes }) => codes.test(code));
   if (!explanation) {
-    return new IssuerFault(`${address}: ${[message, code].filter(Boolean).join(', ')}`, BROKEN_REMEDY, 'no-answer');
+    return new IssuerFault(`${address}: ${[message, code].filter(Boolean).join(', ')}`, BROKEN_REMEDY);
   }
-  return new IssuerFault(`${address}: ${explanation.found} (${code})`, explanation.remedy, 'no-answer');
+  return new IssuerFault(`${address}: ${explanation.found} (${code})`, explanation.remedy);
 }
 
 /**
