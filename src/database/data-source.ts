@@ -25,15 +25,15 @@ export interface DatabaseUse {
 }
 
 /**
- * The service needs a session for the keys, one for the codes, and one for the last use of keys. With fewer, a poll of
- * the keys would wait for a session while codes are read, so a revoked key would be accepted longer.
+ * The service uses one session to follow the keys, one to follow the codes (followed-topic.ts), and one to write when
+ * keys were last used. With fewer, the keys would wait while codes are read, so a revoked key would be accepted longer.
  */
 export const SERVICE: DatabaseUse = {
   application: 'order-lookup-services',
   sessions: 3, // if you change this number, correct docs/operators.md, too
   connectTimeoutMs: 2_000,
-  connectRetryMs: 0, // the next poll connects again
-  queryTimeoutMs: 2_500, // longer than `statementMs` of a poll (transactions.ts): PostgreSQL's own message says more
+  connectRetryMs: 0, // followed-topic.ts tries again
+  queryTimeoutMs: 2_500, // longer than statementMs of `poll` in transactions.ts: PostgreSQL's own message says more
 };
 
 export const COMMAND: DatabaseUse = {
@@ -44,7 +44,7 @@ export const COMMAND: DatabaseUse = {
   queryTimeoutMs: 0, // a migration may take minutes
 };
 
-/** The pool closes a session that was unused for this time. Polls use their sessions four times a second. */
+/** The pool closes a session after this time without use. Below POLL_INTERVAL_MS, each poll would log in again. */
 const IDLE_TIMEOUT_MS = 30_000;
 /** The pool closes a session older than this. So a new password or DNS entry is used within five minutes. */
 const MAX_LIFETIME_SECONDS = 290;

@@ -14,7 +14,7 @@ import {
   mayBecomeReachable,
 } from './database-errors.js';
 
-/** An error of PostgreSQL, or of the network, with this code. */
+/** Makes an error of PostgreSQL if the code is an SQLSTATE, else an error of Node.js. */
 function errorOf(code: string): Error {
   const isSqlState = /^[0-9A-Z]{5}$/.test(code);
   const error = isSqlState ? new DatabaseError('it failed', 0, 'error') : new Error('it failed');
@@ -79,7 +79,7 @@ it.each([
 });
 
 it.each(['08000', '08006', '57P01', '57P02', '57P03', '57P05', '25P03', '25P04'])(
-  'after %s the session is closed, so that its error is no refusal of a statement',
+  'the error %s says that the session is closed, and not that a statement was refused',
   (code) => {
     const wrapped = new QueryFailedError('select 1', [], errorOf(code));
     expect([hasClosedSession(errorOf(code)), hasClosedSession(wrapped)]).toEqual([true, true]);
@@ -88,7 +88,7 @@ it.each(['08000', '08006', '57P01', '57P02', '57P03', '57P05', '25P03', '25P04']
 );
 
 it.each(['22012', '23514', '25006', '57014', '55P03', '40P01'])(
-  'after %s the session is open, and PostgreSQL has refused a statement',
+  'the error %s says that a statement was refused, and that the session is open',
   (code) => {
     const refusal = errorOf(code);
     expect(hasClosedSession(refusal)).toBe(false);
@@ -99,14 +99,14 @@ it.each(['22012', '23514', '25006', '57014', '55P03', '40P01'])(
 it.each([
   { codes: ['28P01', '28000'], isRefused: true },
   { codes: ['3D000', '53300', '57P03', 'ECONNREFUSED'], isRefused: false },
-])('a refused login is told from other failures: $codes', ({ codes, isRefused }) => {
+])('$codes mean that the login was refused: $isRefused', ({ codes, isRefused }) => {
   for (const code of codes) expect([code, isLoginRefused(errorOf(code))]).toEqual([code, isRefused]);
 });
 
 it.each([
   { codes: ['ECONNREFUSED', 'ECONNRESET', 'EHOSTUNREACH', 'ENETUNREACH', 'EAI_AGAIN', '57P03'], isRetried: true },
   { codes: ['ENOTFOUND', 'ETIMEDOUT', '28P01', '3D000', '53300', '0A000'], isRetried: false },
-])('a command tries again only if the server may be starting: $codes', ({ codes, isRetried }) => {
+])('after $codes a command tries to connect again: $isRetried', ({ codes, isRetried }) => {
   for (const code of codes) expect([code, mayBecomeReachable(errorOf(code))]).toEqual([code, isRetried]);
 });
 
@@ -134,10 +134,11 @@ describe('the statements in remedies', () => {
     const role = `remedy_${database.name.slice(-12)}`;
     const session = await database.session();
     await session.query(`create role ${role}`);
+    const databaseName = code === '3D000' ? `${role}_new` : database.name; // 3D000 proposes to create a database
     for (const statement of statements) {
       const text = statement
-        .replace(/\b(?:role NAME|ROLE)\b/g, (word) => word.replace(/NAME|ROLE/, role))
-        .replace(/\b(?:database) (?:NAME|DATABASE)\b/g, `database ${code === '3D000' ? `${role}_new` : database.name}`);
+        .replace(/\bdatabase (NAME|DATABASE)\b/, `database ${databaseName}`)
+        .replace(/\b(?<=role )NAME\b|\bROLE\b/, role);
       await session.query(text);
     }
     await session.query(`drop database if exists ${role}_new`);

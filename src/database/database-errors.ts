@@ -53,7 +53,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   '57P03': { mayBecomeReachable: true },
   // feature_not_supported: while a transaction begins, PostgreSQL says this only on a hot standby
   '0A000': { connectRemedy: STANDBY },
-  // read_only_sql_transaction: our transactions say `read write`, so only a hot standby can be the reason
+  // read_only_sql_transaction: transactions that write begin with `read write`, so the server must be a hot standby
   '25006': { serverRemedy: STANDBY },
   // invalid_password
   '28P01': { connectRemedy: 'Correct role and password in the connection string, or set the password.' },

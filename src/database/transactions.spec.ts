@@ -6,8 +6,8 @@ import { COMMAND, sourceOptions } from './data-source.js';
 import { Database } from './database.js';
 import { type Kind, MIGRATION_SESSION, RUNNER_SESSION, describeKind, settingsText } from './transactions.js';
 
-/** Settings of the database, each with a value that no kind of transaction has. */
-const OTHER_SETTINGS = {
+/** The settings that the test gives to the database. Our transactions use other values. */
+const DATABASE_SETTINGS = {
   statement_timeout: '7min',
   lock_timeout: '7min',
   idle_in_transaction_session_timeout: '7min',
@@ -30,7 +30,7 @@ let server: TestDatabase;
 let database: Database;
 beforeAll(async () => {
   server = await createDatabase();
-  for (const [name, value] of Object.entries(OTHER_SETTINGS))
+  for (const [name, value] of Object.entries(DATABASE_SETTINGS))
     await server.query(`alter database ${server.name} set ${name} = ${name === 'search_path' ? value : `'${value}'`}`);
   const fields = parseDatabaseAddress({ DATABASE_URL: server.url });
   database = new Database(new DataSource(sourceOptions(fields, COMMAND)), fields, COMMAND);
@@ -40,7 +40,7 @@ afterAll(async () => {
   await server.drop();
 });
 
-/** Without quotes, which PostgreSQL writes into `search_path` while `quote_all_identifiers` is on. */
+/** Removes the quotes that PostgreSQL writes into `search_path` while `quote_all_identifiers` is on. */
 const READ_SETTINGS = `select name, replace(current_setting(name), '"', '') as value from unnest($1::text[]) as name`;
 
 interface Setting {
@@ -48,7 +48,7 @@ interface Setting {
   readonly value: string;
 }
 
-/** Returns the settings in force in a transaction of the kind. */
+/** Returns the settings that apply in a transaction of the kind. */
 function readSettings(kind: Kind, names: readonly string[]): Promise<Record<string, string>> {
   return database.within(kind, async (session) => {
     if (kind === 'migration') await session.query(settingsText(kind, session.serverVersion));
@@ -80,7 +80,7 @@ it.each([
   expect(describeKind(kind).totalMs).toBe(totalMs);
 });
 
-it.each(KINDS)('results in a transaction of the kind %s do not depend on settings of the database', async (kind) => {
+it.each(KINDS)('results of a transaction of the kind %s do not depend on settings of the database', async (kind) => {
   const expected = {
     search_path: 'public, pg_temp',
     TimeZone: 'UTC',

@@ -20,8 +20,8 @@ const RESULT_SETTINGS = [
 ];
 
 /**
- * Make PostgreSQL read in the order of an index, because sorting 20,000 codes took three times as long (2026-11-29).
- * With JIT, PostgreSQL would compile each of these short queries.
+ * The settings for reading in the order of an index. Sorting 20,000 codes took three times as long (2026-11-29). With
+ * JIT, PostgreSQL would compile each of these short queries.
  */
 const INDEX_SETTINGS = ['set local jit = off', 'set local enable_seqscan = off', 'set local enable_sort = off'];
 
@@ -36,8 +36,8 @@ function connectionCheckText(command: 'set' | 'set local'): string {
 }
 
 /**
- * Make PostgreSQL end a statement within 15 s if its client is gone, because other sessions wait for its locks. Between
- * two statements, `idleMs` ends the transaction.
+ * The settings with which PostgreSQL ends a statement within 15 s if its client is gone. Other sessions wait for the
+ * locks of such a statement. Between two statements, `idleMs` ends the transaction.
  */
 const GONE_CLIENT_SETTINGS = [
   'set local tcp_keepalives_idle = 5',
@@ -97,7 +97,7 @@ const KINDS = {
   poll: { ...READING, statementMs: 2_000, lockMs: 1_000, settings: INDEX_SETTINGS },
   /**
    * The service writes when each key was last used. The limits are short, because another session may lock the table
-   * for hours, and a lost time does no harm.
+   * for hours, and a missing time does no harm.
    */
   note: { ...WRITING, statementMs: 1_000, lockMs: 1_000, settings: [] },
   /** A command reads. Statements have no limit, because a query of a long change history takes minutes. */

@@ -146,8 +146,8 @@ function describeDataFolder({ code, path = DATA }: NodeJS.ErrnoException): strin
 }
 
 /**
- * Returns the text of a file in `.data/`, and makes the file if it is missing. The file is kept for the next start, so
- * that variables stay right which a terminal has loaded from demo.env.
+ * Returns the text of a file in `.data/`, and makes the file if it is missing. The next start uses the same text, so a
+ * terminal that has loaded demo.env keeps the right values.
  * @param form a text of another form is replaced
  */
 async function readOrMake(name: string, form: RegExp, make: () => string | Promise<string>): Promise<string> {

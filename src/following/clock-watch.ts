@@ -7,9 +7,9 @@ import { DatabaseClock } from './database-clock.js';
 export const NOTICEABLE_OFFSET_MS = 10_000;
 /** The sentence that the log and the doctor print. */
 export const CLOCK_REMEDY =
-  "Tokens are judged by this machine's clock. If it is 30 s ahead, good tokens are refused as expired. If it is 30 s " +
-  'behind, they are refused as not-before. Compare date -u on both machines with the right time, and set the wrong ' +
-  'clock by NTP';
+  "Tokens are judged by this machine's clock. If it is 30 s ahead, good tokens are refused with the reason expired. " +
+  'If it is 30 s behind, the reason is not-before. Compare date -u on both machines with the right time, and set the ' +
+  'wrong clock by NTP';
 
 const CHECK_INTERVAL_MS = 1_000;
 const REMINDER_INTERVAL_MS = 10 * 60_000;

@@ -124,13 +124,14 @@ export class FollowedTopic<T, Rows = unknown> {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const startedAtMs = performance.now();
-      const hasSucceeded = await this.tryToFollow(signal);
+      const hasSucceeded = await this.followOnce(signal);
       const restMs = startedAtMs + POLL_INTERVAL_MS - performance.now();
       await wait(hasSucceeded ? restMs : PAUSE_AFTER_FAILURE_MS, signal);
     }
   }
 
-  private async tryToFollow(signal: AbortSignal): Promise<boolean> {
+  /** Polls, and reads if necessary. Returns false after a failure. */
+  private async followOnce(signal: AbortSignal): Promise<boolean> {
     try {
       const revision = await this.poll();
       if (!this.isUnprepared(revision)) this.unprepared = undefined;

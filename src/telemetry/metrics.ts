@@ -2,10 +2,10 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { version } from './version.js';
 
-/** The number of clients with a label of their own. If you raise it, Prometheus stores more series for each status. */
+/** Further clients are counted together as `other`, because each client's label adds a series for each status. */
 const MAX_NAMED_CLIENTS = 1_000;
 const OTHER_CLIENTS = 'other';
-/** The statuses whose series begin at 0. If a series began at 1, Prometheus would not see the first 500 as a change. */
+/** The statuses whose series begin at 0. If a series began at 1, Prometheus would not see the first error. */
 const ALERTED_STATUSES = [401, 403, 500];
 /** The name of the operation, in metrics and log, if no route was found. */
 export const NO_OPERATION = 'none';
