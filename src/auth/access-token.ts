@@ -38,8 +38,8 @@ const CLAIMS_OF_REFUSED_KINDS = ['at_hash', 'c_hash', 's_hash', 'events', 'grant
 /** Claims that ID tokens do not have. A token with a nonce and one of these claims is an access token. */
 const CLAIMS_OF_ACCESS_TOKENS = ['scope', 'scp', 'client_id'];
 /**
- * Claims that name the client: RFC 9068, OpenID Connect, Entra ID, Okta. The first one that a token has is used. If two
- * claims of a token differ, another order could admit a client that OAUTH_CLIENTS excludes.
+ * Claims that name the client: RFC 9068, OpenID Connect, Entra ID, Okta. The first one that a token has is used. Keep
+ * the order: if two claims differ, another order could admit a client that OAUTH_CLIENTS excludes.
  */
 const CLIENT_CLAIMS = ['client_id', 'azp', 'appid', 'cid'];
 /** Claims with the scope of an access token. Never add `roles` or `permissions`, because ID tokens may have them. */
@@ -83,7 +83,7 @@ function hasAccessTokenType({ typ }: ProtectedHeaderParameters): boolean {
   return typeof typ === 'string' && /^(application\/)?at\+jwt$/i.test(typ);
 }
 
-/** Returns whether a token is an ID, refresh or logout token, or has nothing that shows an access token. */
+/** Returns whether a token is an ID, refresh or logout token, or cannot be told apart from one of them. */
 export function isOfAnotherKind(header: ProtectedHeaderParameters, claims: JWTPayload): boolean {
   const kinds = KIND_CLAIMS.map((name) => readKind(claims[name]));
   if (kinds.some((kind) => REFUSED_KINDS.includes(kind))) return true;

@@ -114,7 +114,7 @@ export class Refusals {
   }
 }
 
-/** Returns a 400. We check no value of a repeated header: a gateway in front of us may have checked the other one. */
+/** Returns a 400. We check no value of a repeated header: a gateway in front of us may have checked another value. */
 function createRepeatedProblem(refused: readonly RefusedCredential[]): Problem {
   return new Problem('malformed-request', {
     detail: 'A credential header was sent more than once, or contains a comma.',

@@ -23,9 +23,9 @@ export class ParserErrors {
 
   handle(error: NodeJS.ErrnoException, socket: Socket, server: ApiServer): void {
     socket.pause(); // otherwise Node.js emits `clientError` again for each further packet
-    // `garbage\r\n\r\n` came in two packets, and the first packet has been answered
+    // True if, for example, `garbage\r\n\r\n` came in two packets, and the first packet has been answered
     const hasAnswer = !socket.writable;
-    // `GET / … Connection: close\r\n\r\nGET / …`: the answer to the first request closes the connection
+    // True after `GET / … Connection: close\r\n\r\nGET / …`: the answer to the first request closes the connection
     const isAfterLastRequest = error.code === 'HPE_CLOSED_CONNECTION';
     if (hasAnswer || isAfterLastRequest) return;
 

@@ -13,7 +13,7 @@ import { RequestLog } from './request-log.js';
  */
 const MAX_WAITING_REQUESTS = 32;
 
-/** Runs first for every request. Closes the connection if too many requests wait, else sets context and defaults. */
+/** Runs first for every request. Sets context and defaults, or closes the connection if too many requests wait. */
 @Injectable()
 export class RequestContextMiddleware implements NestMiddleware<Request, Response> {
   private readonly server: ApiServer;

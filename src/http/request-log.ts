@@ -12,7 +12,7 @@ import { type RequestSpan, Tracing } from '../telemetry/tracing.js';
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 const UUID_WITHOUT_DASHES = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})$/i;
 
-/** The refused credentials and the reasons, in the same words as the labels of the metric. */
+/** The refused credentials and the reasons, in the words of the metric credentials_refused_total. */
 interface CredentialRefusal {
   readonly credential: string;
   readonly reason: string;
@@ -110,7 +110,7 @@ export class RequestLog {
       durationMs: durationMs === undefined ? undefined : Math.round(durationMs * 1000) / 1000,
       address: findClientAddress({
         peer: context.peer,
-        forwarded: hops > 0 ? (request.ips ?? []) : [], // Express parses X-Forwarded-For at each access
+        forwarded: hops > 0 ? (request.ips ?? []) : [], // at each access Express parses X-Forwarded-For
         hops,
       }),
       ...describeContext(context),

@@ -84,7 +84,7 @@ function describeType(slug: ProblemSlug | 'about:blank', status: number | undefi
   return { status: status ?? type.status, title: type.title, pagePath: `/problems/${slug}` };
 }
 
-/** Returns a value for Retry-After: the seconds and up to two random ones, so that callers do not return together. */
+/** Returns a value for Retry-After. Adds 0 to 2 random seconds, so that callers do not all return together. */
 export function formatRetryAfter(seconds: number): string {
   return String(seconds + randomInt(0, 3));
 }

@@ -12,11 +12,11 @@ import {
 } from './signing-keys.js';
 
 /**
- * The time between the starts of two fetches. A withdrawn key is refused after at most 56 s: this time, two fetches of
- * 10 s each, and a pause of 1 s. If you raise the interval, a withdrawn key is used longer than the promised minute.
+ * The time between the starts of two fetches. A withdrawn key is refused after at most 56 s: this interval, two fetches
+ * of 10 s each, and a pause of 1 s. If you raise the interval, a withdrawn key is used longer than the promised minute.
  */
 export const REFRESH_INTERVAL_MS = 35_000;
-/** The time between the starts of two fetches after a failure. Unknown key ids, too, cause one fetch in this time. */
+/** The time between the starts of two fetches after a failure. Unknown key ids cause at most one fetch in this time. */
 export const RETRY_INTERVAL_MS = 5_000;
 /** The least pause between two fetches, except that a fetch for an unknown key id may begin earlier. */
 const MIN_PAUSE_MS = 1_000;
