@@ -8,6 +8,7 @@ import { AREAS, CODE_TABLES, ORDER_SCHEDULING, assertAreas, readCodes } from '..
 import { CodeIndex, type CodesSnapshot } from '../lookups/codes-snapshot.js';
 import { OperatorError, toMessage } from '../telemetry/error-message.js';
 import { readClock, withReading } from './cli/connection.js';
+import type { ProgramIo } from './cli/program.js';
 import { parseTimeOrDate } from './cli/time.js';
 import { LISTS, listFileColumns, readList } from './csv/csv-lists.js';
 
@@ -19,15 +20,17 @@ interface ShowOptions {
   readonly area?: AnyArea;
 }
 
-export const show = new Command('show')
-  .description('prints the answers as callers get them now, or at a later time')
-  .option('--at <TIME>', 'such as 2027-01-01T00:00:00Z, or 2027-01-01 for its beginning in UTC', parseTimeOrDate)
-  .addOption(new Option('--area <AREA>', 'only the answer of this area, byte for byte').choices(ALL_AREAS))
-  .action(async ({ at, area }: ShowOptions) => {
-    const timeMs = at === undefined ? undefined : Date.parse(at);
-    const snapshot = await withReading((session, manager) => makeSnapshot(session, manager, timeMs));
-    process.stdout.write(area ? formatAnswer(snapshot, area) : formatAnswers(snapshot));
-  });
+export function createShow(io: ProgramIo): Command {
+  return new Command('show')
+    .description('prints the answers as callers get them now, or at a later time')
+    .option('--at <TIME>', 'such as 2027-01-01T00:00:00Z, or 2027-01-01 for its beginning in UTC', parseTimeOrDate)
+    .addOption(new Option('--area <AREA>', 'only the answer of this area, byte for byte').choices(ALL_AREAS))
+    .action(async ({ at, area }: ShowOptions) => {
+      const timeMs = at === undefined ? undefined : Date.parse(at);
+      const snapshot = await withReading((session, manager) => makeSnapshot(session, manager, timeMs), io.env);
+      io.stdout.write(area ? formatAnswer(snapshot, area) : formatAnswers(snapshot));
+    });
+}
 
 /** Returns the answers for now or for a later time, from the rows that are committed now. */
 async function makeSnapshot(
@@ -64,19 +67,21 @@ function formatAnswer(snapshot: CodesSnapshot, area: AnyArea): string {
   return String(answer.body);
 }
 
-export const exportList = new Command('export')
-  .description('prints CSV (RFC 4180) in the order of the answers, as `migrate new --from` reads it')
-  .addArgument(new Argument('<LIST>').choices(Object.keys(LISTS)))
-  .action(async (name: keyof typeof LISTS) => {
-    const list = LISTS[name];
-    const rows = await withReading(async (session) => {
-      await lockTables(session, [list]);
-      return readList(session, list);
+export function createExport(io: ProgramIo): Command {
+  return new Command('export')
+    .description('prints CSV (RFC 4180) in the order of the answers, as `migrate new --from` reads it')
+    .addArgument(new Argument('<LIST>').choices(Object.keys(LISTS)))
+    .action(async (name: keyof typeof LISTS) => {
+      const list = LISTS[name];
+      const rows = await withReading(async (session) => {
+        await lockTables(session, [list]);
+        return readList(session, list);
+      }, io.env);
+      const text = stringify(rows, {
+        columns: listFileColumns(list).map((column) => column.name),
+        header: true,
+        record_delimiter: '\r\n',
+      });
+      io.stdout.write(text);
     });
-    const text = stringify(rows, {
-      columns: listFileColumns(list).map((column) => column.name),
-      header: true,
-      record_delimiter: '\r\n',
-    });
-    process.stdout.write(text);
-  });
+}

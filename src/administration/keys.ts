@@ -1,11 +1,12 @@
 // The commands `keys issue`, `list`, `rotate` and `revoke`. A key is printed once, and only its hash is stored.
 import { Command, InvalidArgumentError } from 'commander';
 import { generateApiKey, hashApiKey } from '../auth/api-keys/api-key.js';
+import type { DatabaseAddress } from '../configuration/database-url.js';
 import type { Session } from '../database/session.js';
 import { OperatorError } from '../telemetry/error-message.js';
 import { readColumn, withReading, withWriting } from './cli/connection.js';
 import { showInvisible } from './cli/invisible-characters.js';
-import { commandLine, print, printJson } from './cli/program.js';
+import { type ProgramIo, commandLine, print, printJson } from './cli/program.js';
 
 /**
  * An SQL expression for the state of a key, by the database's clock. A key in the state `rotated` still works until
@@ -43,21 +44,27 @@ interface IssueOptions {
   readonly json?: true;
 }
 
-export const issue = new Command('issue')
-  .description('makes a key, stores its hash and prints the key once')
-  // Not a requiredOption: if somebody misspells another option, commander would say that --client is missing
-  .option('--client <NAME>', 'needed: whose key it is, such as "Acme TMS"')
-  .option('--expires-in <TIME>', `such as 90d (${UNITS_HELP}); without it the key never expires`, parseDuration)
-  .option('--json', 'print it for programs')
-  .action(async ({ client, expiresIn, json }: IssueOptions) => {
-    if (client === undefined) {
-      throw new OperatorError(`Say whose key it is: ${commandLine('keys', 'issue --client "Acme TMS"')}`);
-    }
-    const issued = await changeKeys((session) => insertKey(session, { client, lifetime: expiresIn ?? null }));
-    const { id, key, expiresAt } = issued;
-    if (json) printJson({ id, client, key, expiresAt });
-    else print(describeIssued('Key', issued));
-  });
+export function createIssue(io: ProgramIo): Command {
+  return (
+    new Command('issue')
+      .description('makes a key, stores its hash and prints the key once')
+      // Not a requiredOption: if somebody misspells another option, commander would say that --client is missing
+      .option('--client <NAME>', 'needed: whose key it is, such as "Acme TMS"')
+      .option('--expires-in <TIME>', `such as 90d (${UNITS_HELP}); without it the key never expires`, parseDuration)
+      .option('--json', 'print it for programs')
+      .action(async ({ client, expiresIn, json }: IssueOptions) => {
+        if (client === undefined) {
+          throw new OperatorError(`Say whose key it is: ${commandLine('keys', 'issue --client "Acme TMS"')}`);
+        }
+        const issued = await changeKeys(io.env, (session) =>
+          insertKey(session, { client, lifetime: expiresIn ?? null }),
+        );
+        const { id, key, expiresAt } = issued;
+        if (json) printJson(io, { id, client, key, expiresAt });
+        else print(io, describeIssued('Key', issued));
+      })
+  );
+}
 
 interface ListOptions {
   readonly client?: string;
@@ -88,17 +95,19 @@ const LIST = `
     and ($2::interval is null or least(expires_at, revoked_at) between now() and now() + $2)
   order by client, created_at`;
 
-export const list = new Command('list')
-  .description('shows all keys, and their last use')
-  .option('--client <NAME>', 'only the keys of this client')
-  .option('--expiring <TIME>', `only keys that end within a time such as 30d (${UNITS_HELP})`, parseDuration)
-  .option('--json', 'print them for programs')
-  .action(async ({ client, expiring, json }: ListOptions) => {
-    const values = [client ?? null, expiring ?? null];
-    const { rows } = await withReading((session) => session.query<KeyRow>(LIST, values));
-    if (json) printJson(rows);
-    else print(describeKeys(rows));
-  });
+export function createList(io: ProgramIo): Command {
+  return new Command('list')
+    .description('shows all keys, and their last use')
+    .option('--client <NAME>', 'only the keys of this client')
+    .option('--expiring <TIME>', `only keys that end within a time such as 30d (${UNITS_HELP})`, parseDuration)
+    .option('--json', 'print them for programs')
+    .action(async ({ client, expiring, json }: ListOptions) => {
+      const values = [client ?? null, expiring ?? null];
+      const { rows } = await withReading((session) => session.query<KeyRow>(LIST, values), io.env);
+      if (json) printJson(io, rows);
+      else print(io, describeKeys(rows));
+    });
+}
 
 function describeKeys(keys: readonly KeyRow[]): string {
   if (keys.length === 0) return 'There are no keys.';
@@ -153,20 +162,22 @@ const REVOKE_LATER = `
   where id::text = lower($1) and ${KEY_STATE} = 'in force'
   returning id, client, (expires_at - created_at)::text as lifetime, least(revoked_at, expires_at) as "endsAt"`;
 
-export const rotate = new Command('rotate')
-  .description('issues a second key of the same client and lifetime, and sets when the first one is revoked')
-  .argument('<KEY_ID>')
-  .option('--overlap <TIME>', `how long both are in force, such as 7d (${UNITS_HELP})`, parseDuration, '7 days')
-  .option('--json', 'print it for programs')
-  .action(async (id: string, { overlap, json }: RotateOptions) => {
-    const { issued, former } = await rotateKey(id, overlap);
-    const end = `The first one, ${former.id}, is in force until ${former.endsAt.toISOString()}.`;
-    if (json) printJson({ ...issued, former: { id: former.id, endsAt: former.endsAt } });
-    else print(`${describeIssued('Second key', issued)}\n${end}`);
-  });
+export function createRotate(io: ProgramIo): Command {
+  return new Command('rotate')
+    .description('issues a second key of the same client and lifetime, and sets when the first one is revoked')
+    .argument('<KEY_ID>')
+    .option('--overlap <TIME>', `how long both are in force, such as 7d (${UNITS_HELP})`, parseDuration, '7 days')
+    .option('--json', 'print it for programs')
+    .action(async (id: string, { overlap, json }: RotateOptions) => {
+      const { issued, former } = await rotateKey(io.env, id, overlap);
+      const end = `The first one, ${former.id}, is in force until ${former.endsAt.toISOString()}.`;
+      if (json) printJson(io, { ...issued, former: { id: former.id, endsAt: former.endsAt } });
+      else print(io, `${describeIssued('Second key', issued)}\n${end}`);
+    });
+}
 
-export function rotateKey(id: string, overlap: string) {
-  return changeKeys(async (session) => {
+function rotateKey(address: DatabaseAddress, id: string, overlap: string) {
+  return changeKeys(address, async (session) => {
     const { rows } = await session.query<FormerKey>(REVOKE_LATER, [id, overlap]);
     const [former] = rows;
     if (!former) throw await explainNoRotation(session, id);
@@ -192,24 +203,26 @@ const REVOKE = `
   update api_key set revoked_at = least(revoked_at, now()) where id::text = lower($1)
   returning id, client, revoked_at as "revokedAt"`;
 
-export const revoke = new Command('revoke')
-  .description('revokes a key now, even if it was rotated')
-  .argument('<KEY_ID>')
-  .action(async (id: string) => {
-    const key = await changeKeys(async (session) => {
-      const { rows } = await session.query<RevokedKey>(REVOKE, [id]);
-      if (!rows[0]) throw unknownId();
-      return rows[0];
+export function createRevoke(io: ProgramIo): Command {
+  return new Command('revoke')
+    .description('revokes a key now, even if it was rotated')
+    .argument('<KEY_ID>')
+    .action(async (id: string) => {
+      const key = await changeKeys(io.env, async (session) => {
+        const { rows } = await session.query<RevokedKey>(REVOKE, [id]);
+        if (!rows[0]) throw unknownId();
+        return rows[0];
+      });
+      print(io, `The key ${key.id} of ${showInvisible(key.client)} is revoked since ${key.revokedAt.toISOString()}.`);
     });
-    print(`The key ${key.id} of ${showInvisible(key.client)} is revoked since ${key.revokedAt.toISOString()}.`);
-  });
+}
 
 /** Runs the work in one transaction, whose name in the change history is APPLICATION. */
-function changeKeys<T>(work: (session: Session) => Promise<T>): Promise<T> {
+function changeKeys<T>(address: DatabaseAddress, work: (session: Session) => Promise<T>): Promise<T> {
   return withWriting(async (session) => {
     await session.query(`set local application_name = '${APPLICATION}'`);
     return work(session);
-  });
+  }, address);
 }
 
 /** A new key, which is printed once. */

@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import type { Service } from './start-service.js';
 
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
@@ -45,7 +46,7 @@ export class ProcessEnd {
   private async onError(event: string, error: unknown): Promise<void> {
     try {
       if (this.service) await logFatal(this.service, event, error);
-      else process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+      else process.stderr.write(`${types.isNativeError(error) ? error.stack : String(error)}\n`);
     } finally {
       process.exit(1); // also if the log fails
     }

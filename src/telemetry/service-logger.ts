@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { inspect } from 'node:util';
+import { inspect, types } from 'node:util';
 import { Inject, Injectable, type LogLevel, type LoggerService, Optional } from '@nestjs/common';
 import { pino } from 'pino';
 import { Configuration } from '../configuration/configuration.js';
@@ -177,15 +177,15 @@ function isStack(parameter: unknown): parameter is string {
 
 /** Returns an error as a text, because JSON.stringify would write it as {}. Returns other values unchanged. */
 function toJsonValue(detail: unknown): unknown {
-  return detail instanceof Error ? inspect(detail) : detail;
+  return types.isNativeError(detail) ? inspect(detail) : detail;
 }
 
 function findError(details: readonly unknown[]): unknown {
-  return details.find((detail) => detail instanceof Error);
+  return details.find(types.isNativeError);
 }
 
 function toLogEntry(message: unknown): LogEntry {
-  if (message instanceof Error) return { message: message.message, error: message };
+  if (types.isNativeError(message)) return { message: message.message, error: message };
   if (isLogEntry(message)) return message;
   return { message: typeof message === 'string' ? message : inspect(message) };
 }

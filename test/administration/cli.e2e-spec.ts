@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type TestDatabase, createDatabase } from '../support/database.js';
+import { runLine } from '../support/local-program.js';
 import { type Outcome, shell } from '../support/program.js';
 import { useProgramCopy } from '../support/project-copy.js';
 import { until } from '../support/until.js';
@@ -8,9 +9,7 @@ const { copy, database: plainDatabase } = await useProgramCopy();
 const KEY_ID = '3f0c2a1e-8f57-4d0e-9a55-0c9f6a0c7d11';
 
 function run(line: string, environment: Record<string, string> = {}): Promise<Outcome> {
-  copy.environment = environment;
-  const [program = '', ...words] = line.split(' ');
-  return copy.run(program, ...words);
+  return runLine(line, environment, copy.folder);
 }
 
 it.each(['migrate', 'keys', 'codes', 'doctor'])('%s --help shows how the command is typed', async (name) => {
@@ -64,7 +63,9 @@ describe('a wrong command line is refused in one sentence, with status 1:', () =
     { line: 'migrate plan --flag', sentence: /^unknown option '--flag'\. Usage: npm run migrate -- plan [^.]*\n$/ },
   ])('$line, run by an npm whose settings include yes and json', async ({ line, sentence }) => {
     const stderr = expect.stringMatching(sentence);
-    expect(await run(line, ofNpm)).toEqual({ status: 1, stdout: '', stderr });
+    const [program = '', ...words] = line.split(' ');
+    copy.environment = ofNpm;
+    expect(await copy.start(program, ...words).ended).toEqual({ status: 1, stdout: '', stderr });
   });
 });
 

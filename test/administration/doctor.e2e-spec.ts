@@ -4,7 +4,6 @@ import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { PASSWORD, type TestDatabase, createDatabase, queryAt } from '../support/database.js';
 import { Issuer, createSigningKey } from '../support/issuer.js';
 import { issueKey } from '../support/api-keys.js';
-import { liftLimitsOfIssuers } from '../support/local-clock.js';
 import { runLocally } from '../support/local-program.js';
 import { PROJECT, startProgram } from '../support/program.js';
 import { until } from '../support/until.js';
@@ -16,7 +15,6 @@ issuer.published.push(issuer.signer.jwk); // the service accepts a key that is p
 const damagedDatabases: TestDatabase[] = [];
 
 // On a slow machine an issuer takes longer than the doctor's limit
-liftLimitsOfIssuers();
 
 afterEach(() => {
   issuer.fault = 'none';

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it, jest } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import type { RefusalReason } from '../../src/auth/verdict.js';
 import { REFRESH_INTERVAL_MS } from '../../src/auth/issuers/key-set.js';
 import { encodePart } from '../support/issuer.js';
 import { issueKey } from '../support/api-keys.js';
-import { letPass, liftLimitsOfIssuers } from '../support/local-clock.js';
 import { localWorld } from '../support/local-world.js';
+import { useMovableClock } from '../support/monotonic-clock.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
 import { Proxy } from '../support/proxy.js';
@@ -29,7 +29,7 @@ let proxy: Proxy;
 afterAll(() => proxy?.close());
 
 const timeIn = (seconds: number): string => new Date(Date.now() + seconds * 1000).toISOString();
-liftLimitsOfIssuers();
+useMovableClock();
 const world = localWorld({
   prepare: async (database) => {
     // Some companies make the transactions of such a role read-only by default. The last use of a key is still noted
@@ -238,7 +238,7 @@ it('without the database, API keys get 200 for API_KEY_MAX_AGE_SECONDS, also rev
   const headers = { 'Api-Key': key };
   expect((await world.get(PATH, { service, headers })).status).toBe(200); // the service cannot know of the revocation
 
-  letPass(MAX_AGE_SECONDS * 1_000);
+  jest.advanceTimersByTime(MAX_AGE_SECONDS * 1_000);
   const reply = await world.get(PATH, { service });
   expectProblem(reply, 'cannot-verify-credentials');
   expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);

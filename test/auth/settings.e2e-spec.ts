@@ -5,8 +5,8 @@ import { expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { encodePart } from '../support/issuer.js';
 import { type IssuedKey, issueKey } from '../support/api-keys.js';
-import { liftLimitsOfIssuers, slowMonotonicClock } from '../support/local-clock.js';
 import { localWorld } from '../support/local-world.js';
+import { stopMonotonicClock } from '../support/monotonic-clock.js';
 import { PATHS } from '../support/paths.js';
 import { type ProblemBody, expectProblem } from '../support/problem.js';
 import type { Reply } from '../support/exchange.js';
@@ -14,8 +14,7 @@ import type { Reply } from '../support/exchange.js';
 const PATH: string = PATHS.orderUpdate;
 const LIMIT = 40;
 const keysByClient: Record<string, IssuedKey> = {};
-liftLimitsOfIssuers();
-slowMonotonicClock();
+stopMonotonicClock(); // so that the limit of a minute lasts, however slow the machine is
 const world = localWorld({
   environment: {
     OAUTH_CLIENTS: 'others, tests',

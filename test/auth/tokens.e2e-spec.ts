@@ -1,17 +1,16 @@
 import { KeyObject, constants, createHmac, sign } from 'node:crypto';
-import { afterAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it, jest } from '@jest/globals';
 import { type CryptoKey, exportSPKI, importJWK } from 'jose';
 import type { RefusalReason } from '../../src/auth/verdict.js';
 import { AUDIENCE, Issuer, type SigningKey, encodePart, createSigningKey } from '../support/issuer.js';
-import { liftLimitsOfIssuers, slowMonotonicClock, useMachineClock } from '../support/local-clock.js';
 import { localWorld } from '../support/local-world.js';
+import { stopMonotonicClock } from '../support/monotonic-clock.js';
 import { expectProblem } from '../support/problem.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import type { Reply } from '../support/exchange.js';
 import { until } from '../support/until.js';
 
-liftLimitsOfIssuers();
-slowMonotonicClock(); // so that no unknown key id causes a fetch: RETRY_INTERVAL_MS never passes
+stopMonotonicClock(); // so that no unknown key id causes a fetch: RETRY_INTERVAL_MS never passes
 const world = localWorld();
 const stranger = await createSigningKey('RS256', 'stranger');
 /** An issuer that the service does not accept. Its key set contains the key of the stranger. */
@@ -308,7 +307,7 @@ describe('an access token is refused', () => {
 it('if the issuer is away at the start, callers get 503, and no 401, until its keys are fetched', async () => {
   const { issuer } = world;
   issuer.fault = 'down';
-  useMachineClock();
+  jest.useRealTimers();
   const service = await world.startReplica();
   const statusOf = async () => (await world.get(PATHS.orderUpdate, { service })).status;
   await service.waitForLog(({ msg, topic }) => msg === 'snapshot: loaded' && topic === 'keys');

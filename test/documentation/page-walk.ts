@@ -5,6 +5,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, expect } from '@jest/globals';
+import type { ProgramName } from '../../src/administration/cli/program.js';
 import { chooseName } from '../../src/administration/migrate/migration-files.js';
 import { copyProject, ProgramCopy } from '../support/project-copy.js';
 import { queryAt } from '../support/database.js';
@@ -89,7 +90,7 @@ export class PageWalk {
   async run(command: string, role = 'order_lookup_owner'): Promise<Outcome> {
     const adapted = this.adapt(command);
     const own = OWN_COMMAND.exec(adapted)?.groups;
-    if (own) return this.runOwn(own['program'] ?? '', own['words'] ?? '', role);
+    if (own) return this.runOwn(own['program'] as ProgramName, own['words'] ?? '', role);
     const [, name] = /^([A-Z_]+)=\$\(.*\)$/.exec(adapted) ?? [];
     const typed = name ? `${adapted}\nprintf %s "$${name}"` : adapted;
     const outcome = await shell(typed, this.folder, this.environment(role));
@@ -106,7 +107,7 @@ export class PageWalk {
     return adapted;
   }
 
-  private async runOwn(program: string, text: string, role: string): Promise<Outcome> {
+  private async runOwn(program: ProgramName, text: string, role: string): Promise<Outcome> {
     const words = [...text.matchAll(WORD)].map(({ groups }) => groups?.['quoted'] ?? groups?.['plain'] ?? '');
     this.copy.environment = this.environment(role);
     process.chdir(this.folder); // the paths in commands are relative to the reader's folder

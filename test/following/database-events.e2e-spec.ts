@@ -1,17 +1,18 @@
 // Events that happen to a database. Soon after each of them, the service answers exactly what a query returns.
-import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { AREAS } from '../../src/lookups/code-rows.js';
 import { queryAt } from '../support/database.js';
 import { issueKey } from '../support/api-keys.js';
-import { letPass } from '../support/local-clock.js';
 import { runLine } from '../support/local-program.js';
 import { localWorld } from '../support/local-world.js';
+import { useMovableClock } from '../support/monotonic-clock.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { until } from '../support/until.js';
 
 const { orderUpdate: UPDATE, communicationCodes: CODES } = PATHS;
 /** The time in which the service reads everything at least once, also without a new stamp. */
 const TEN_MINUTES_MS = 10 * 60_000;
+useMovableClock();
 const world = localWorld();
 /** The functions that undo the effects of a test, also if the test fails. */
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -157,7 +158,7 @@ describe('triggers that are switched off', () => {
     cleanups.push(() => sql(TRIGGERS_ON));
     await sql('alter table communication_code disable trigger record_update');
     await sql(setDescription('C3', 'Without a stamp'));
-    letPass(TEN_MINUTES_MS);
+    jest.advanceTimersByTime(TEN_MINUTES_MS);
     await expectServed();
   });
 });

@@ -1,8 +1,7 @@
 // The end of the service, as callers see it. shutdown.e2e-spec.ts tests signals and the exit status.
 import { EventEmitter, once } from 'node:events';
 import * as timers from 'node:timers/promises';
-import { afterEach, expect, it, jest } from '@jest/globals';
-import { liftLimits, useMachineClock } from '../support/local-clock.js';
+import { expect, it, jest } from '@jest/globals';
 import type { LocalService } from '../support/local-service.js';
 import { PATHS } from '../support/paths.js';
 import { Reader, requestTo } from '../support/reader.js';
@@ -11,8 +10,7 @@ import { until } from '../support/until.js';
 
 /** DRAIN_SECONDS of the replicas: so long that a replica stops draining only when a test says so. */
 const DRAIN_SECONDS = 3_600;
-// These two are the same as in src/http/draining.ts
-const CLOSE_MS = 4_000;
+/** The same as in src/http/draining.ts. */
 const LOOK_INTERVAL_MS = 20;
 /** Emits `drained` when DRAIN_SECONDS are to be over. */
 const balancer = new EventEmitter();
@@ -31,8 +29,6 @@ jest.unstable_mockModule('node:timers/promises', () => ({
 }));
 const { localWorld } = await import('../support/local-world.js');
 const world = localWorld();
-
-afterEach(useMachineClock);
 
 interface Ending {
   readonly service: LocalService;
@@ -104,7 +100,6 @@ it('no request fails while a balancer stops using a replica that ends', async ()
 });
 
 it('connections with no request, or with half a request, still get answers when the port closes', async () => {
-  liftLimits(CLOSE_MS);
   const service = await startReplica();
   const request = requestTo(PATHS.orderUpdate, world.headers);
   const [idle, halfSent] = await Promise.all([Reader.to(service.url), Reader.to(service.url)]);
@@ -118,7 +113,6 @@ it('connections with no request, or with half a request, still get answers when 
 });
 
 it('an answer that a client is reading is not cut before the closing time is over', async () => {
-  liftLimits(CLOSE_MS);
   await world.database.query(
     `insert into communication_code
        select 'LONG', n::text, rpad('', 1000, 'x') from generate_series(1, 12000) as n`,

@@ -18,6 +18,7 @@ export default async function globalSetup(): Promise<void> {
 
 async function startRun(): Promise<void> {
   avoidProxies();
+  delete process.env['npm_lifecycle_event']; // so that messages name `node dist/…`, however the tests were started
   if (process.env['E2E_BASE_URL']) return;
   if (!isBuilt()) throw new Error('dist/ was not made from this src/. Build it: npm run build.');
   const run = TestRun.start();

@@ -2,7 +2,6 @@
 // These timers are imported from node:timers, because a test may replace the global ones.
 import { clearTimeout, setTimeout } from 'node:timers';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals';
-import { jestStderr } from './waiting.js';
 
 /** More than the 30 s after which a wait says what it waits for, and less than a minute. */
 const SAID_AFTER_MS = 50_000;
@@ -12,7 +11,7 @@ let timer: NodeJS.Timeout | undefined;
 function watch(what: string): void {
   clearTimeout(timer);
   const sentence = `Still running after ${SAID_AFTER_MS / 1_000} s, ${expect.getState().testPath}: ${what}`;
-  timer = setTimeout(() => jestStderr.write(`\n${sentence}\n`), SAID_AFTER_MS).unref();
+  timer = setTimeout(() => process.stderr.write(`\n${sentence}\n`), SAID_AFTER_MS).unref();
 }
 
 function stopWatching(): void {

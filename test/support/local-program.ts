@@ -1,16 +1,10 @@
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
-import { types } from 'node:util';
+import type { ProgramIo, ProgramName } from '../../src/administration/cli/program.js';
 import { type Outcome, PROJECT, cleanEnvironment } from './program.js';
-import { replaceProperties } from './replace-properties.js';
-
-const { [Symbol.hasInstance]: isInstance } = Function.prototype;
-
-acceptErrorsOfNode();
 
 interface LocalRun {
-  /** The name of the program, such as `migrate`. */
-  readonly program: string;
+  readonly program: ProgramName;
   readonly words: readonly string[];
   readonly environment: Record<string, string>;
   /** The folder of a copy of the project. By default the project itself is used. */
@@ -21,9 +15,10 @@ interface LocalRun {
   readonly isTerminal?: boolean;
 }
 
-/** The number of runs. A run has it in the address of the import, because Node.js executes each address only once. */
-let runs = 0;
-let isRunning = false;
+/** The function in `administration/NAME.program.ts` that runs the program NAME. */
+const RUNS = { migrate: 'runMigrate', keys: 'runKeys', codes: 'runCodes', doctor: 'runDoctor' } as const;
+
+type Runs = Readonly<Record<(typeof RUNS)[ProgramName], (io: ProgramIo) => Promise<void>>>;
 
 /** @throws Error if Node.js or OpenTelemetry reads a variable of these: they read it only once in a process */
 export function assertLocal(environment: Record<string, string>): void {
@@ -33,70 +28,44 @@ export function assertLocal(environment: Record<string, string>): void {
 
 /**
  * Runs a program of ours to its end in the process of the test. This takes a tenth of the time of a process of its own.
- * During the run, `process` has the arguments, the environment and the output of the program. So only one program can
- * run at a time. Use `startProgram` to test two programs at the same time, signals, and `process.exit`.
+ * Use `startProgram` to test signals, and what belongs to a process.
  */
-export async function runLocally(run: LocalRun): Promise<Outcome> {
-  assertLocal(run.environment);
-  if (isRunning) throw new Error('Another program runs in this process: use startProgram() for two.');
-  isRunning = true;
-  runs += 1;
-  const output = { stdout: '', stderr: '' };
-  const file = join(run.folder ?? PROJECT, `dist/${run.program}.js`);
-  const restore = replaceProperties(process, {
-    argv: [process.execPath, file, ...run.words],
-    env: cleanEnvironment(run.environment),
-    exitCode: undefined,
-    stdin: toInput(run),
-    stdout: Object.assign(
-      writableTo((text) => {
-        output.stdout += text;
-      }),
-      { isTTY: run.isTerminal ?? false },
-    ),
-    stderr: writableTo((text) => {
-      output.stderr += text;
-    }),
-  });
-  try {
-    await import(`${file}?run=${runs}`);
-    return { status: Number(process.exitCode ?? 0), ...output };
-  } finally {
-    restore();
-    isRunning = false;
-  }
+export async function runLocally({
+  program,
+  words,
+  environment,
+  folder = PROJECT,
+  input,
+  isTerminal = false,
+}: LocalRun): Promise<Outcome> {
+  assertLocal(environment);
+  const stdout = collect();
+  const stderr = collect();
+  const io: ProgramIo = {
+    argv: [process.execPath, join(folder, `dist/${program}.js`), ...words],
+    env: cleanEnvironment(environment),
+    stdin: Object.assign(Readable.from(input ? [input] : []), { isTTY: isTerminal }),
+    stdout: Object.assign(stdout.stream, { isTTY: isTerminal }),
+    stderr: stderr.stream,
+  };
+  const module = (await import(join(folder, `dist/administration/${program}.program.js`))) as Runs;
+  await module[RUNS[program]](io);
+  return { status: Number(io.exitCode ?? 0), stdout: stdout.text(), stderr: stderr.text() };
 }
 
 /** Runs a line such as `keys list` in the process of the test. Its words must not contain spaces. */
-export function runLine(line: string, environment: Record<string, string>): Promise<Outcome> {
-  const [program = '', ...words] = line.split(' ');
-  return runLocally({ program, words, environment });
+export function runLine(line: string, environment: Record<string, string>, folder?: string): Promise<Outcome> {
+  const [program, ...words] = line.split(' ');
+  return runLocally({ program: program as ProgramName, words, environment, folder });
 }
 
-function toInput({ input, isTerminal = false }: LocalRun): Readable {
-  const stdin = Readable.from(input ? [input] : []);
-  return Object.assign(stdin, { isTTY: isTerminal });
-}
-
-function writableTo(take: (text: string) => void): Writable {
-  return new Writable({
+function collect(): { stream: Writable; text: () => string } {
+  let text = '';
+  const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {
-      take(chunk.toString());
+      text += chunk.toString();
       done();
     },
   });
-}
-
-function hasInstance(this: typeof Error, value: unknown): boolean {
-  if ((this as unknown) === AggregateError) return types.isNativeError(value) && 'errors' in value;
-  if (this !== Error) return isInstance.call(this, value);
-  return types.isNativeError(value) || value instanceof DOMException;
-}
-
-/**
- * Makes errors of Node.js itself, such as those of TLS, instances of the modules' `Error`. Jest gives modules an
- * `Error` of their own, so `instanceof Error` would be false for them. Classes that extend `Error` inherit this.
- */
-function acceptErrorsOfNode(): void {
-  Object.defineProperty(Error, Symbol.hasInstance, { value: hasInstance, configurable: true });
+  return { stream, text: () => text };
 }

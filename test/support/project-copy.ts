@@ -3,6 +3,7 @@ import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach } from '@jest/globals';
+import type { ProgramName } from '../../src/administration/cli/program.js';
 import { findDatabaseFolder } from '../../src/demo/postgres-programs.js';
 import { type TestDatabase, createDatabase } from './database.js';
 import { runLocally } from './local-program.js';
@@ -44,7 +45,7 @@ export class ProgramCopy {
   }
 
   /** Runs a program in the process of the test. `start` runs it in a process of its own. */
-  run(program: string, ...words: string[]): Promise<Outcome> {
+  run(program: ProgramName, ...words: string[]): Promise<Outcome> {
     const { environment, folder } = this;
     return runLocally({ program, words, environment, folder });
   }

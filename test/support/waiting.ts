@@ -3,8 +3,6 @@ import { clearTimeout, setTimeout } from 'node:timers';
 
 /** The time after which a wait says for what it waits. Without this, nobody would see why a test does not end. */
 const SAID_AFTER_MS = 30_000;
-/** Jest's standard error. While local-program.ts runs a program, `process.stderr` is that of the program. */
-export const { stderr: jestStderr } = process;
 
 interface Options {
   readonly afterMs?: number;
@@ -18,7 +16,7 @@ interface Options {
 export async function sayIfLate<T>(
   what: string | (() => string),
   wait: () => Promise<T>,
-  { afterMs = SAID_AFTER_MS, say = (text) => void jestStderr.write(text) }: Options = {},
+  { afterMs = SAID_AFTER_MS, say = (text) => void process.stderr.write(text) }: Options = {},
 ): Promise<T> {
   const { stack = '' } = new Error('here');
   const timer = setTimeout(

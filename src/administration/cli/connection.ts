@@ -21,15 +21,12 @@ export function parseAddress(address: DatabaseAddress): ConnectionFields {
 }
 
 /** Returns the name of the commands' database, with host and port. */
-export function describeTarget(): string {
-  return `the ${describeDatabase(parseAddress(process.env))}`;
+export function describeTarget(address: DatabaseAddress): string {
+  return `the ${describeDatabase(parseAddress(address))}`;
 }
 
 /** Runs the work with a database of one session, and closes it afterwards. */
-export async function withDatabase<T>(
-  work: (database: Database) => Promise<T>,
-  address: DatabaseAddress = process.env,
-): Promise<T> {
+export async function withDatabase<T>(work: (database: Database) => Promise<T>, address: DatabaseAddress): Promise<T> {
   const fields = parseAddress(address);
   const database = new Database(new DataSource(sourceOptions(fields, COMMAND)), fields, COMMAND);
   try {
@@ -40,11 +37,11 @@ export async function withDatabase<T>(
 }
 
 /** Runs the work in one reading, with one snapshot. */
-export function withReading<T>(work: Work<T>, address?: DatabaseAddress): Promise<T> {
+export function withReading<T>(work: Work<T>, address: DatabaseAddress): Promise<T> {
   return withDatabase((database) => database.within('read', work), address);
 }
 
-export function withWriting<T>(work: Work<T>, address?: DatabaseAddress): Promise<T> {
+export function withWriting<T>(work: Work<T>, address: DatabaseAddress): Promise<T> {
   return withDatabase((database) => database.within('write', work), address);
 }
 

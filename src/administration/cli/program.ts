@@ -11,9 +11,20 @@ import { Command, CommanderError } from 'commander';
 import { DatabaseError } from 'pg';
 import { findRemedy } from '../../database/database-errors.js';
 import { toMessage } from '../../telemetry/error-message.js';
+import type { Terminal } from './ask.js';
+
+/** The arguments, variables, streams and status of a program: those of `process`, or those that a test gives. */
+export interface ProgramIo {
+  readonly argv: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly stdin: Terminal['input'];
+  readonly stdout: Terminal['output'];
+  readonly stderr: NodeJS.WritableStream;
+  exitCode?: typeof process.exitCode;
+}
 
 /** The NAME in `npm run NAME` and `dist/NAME.js`. */
-type ProgramName = 'migrate' | 'keys' | 'codes' | 'doctor';
+export type ProgramName = 'migrate' | 'keys' | 'codes' | 'doctor';
 
 interface ProgramOptions {
   readonly name: ProgramName;
@@ -25,36 +36,40 @@ interface ProgramOptions {
 
 const NPM_RULE = 'Without "--", npm reads the options itself and does not pass them on.';
 
-export function createProgram({ name, commands, notes }: ProgramOptions): Command {
+export function createProgram({ name, commands, notes }: ProgramOptions, { stdout }: ProgramIo): Command {
   const program = new Command(isThroughNpm() ? `npm run ${name} --` : `node dist/${name}.js`)
     .addHelpText('after', ['', notes, ...npmRule()].join('\n'))
     .helpCommand(false)
-    .configureOutput({ writeErr: () => undefined }) // `runProgram` prints errors
+    .configureOutput({
+      writeOut: (text) => stdout.write(text),
+      writeErr: () => undefined, // `runProgram` prints errors
+    })
     .exitOverride();
   for (const command of commands) program.addCommand(command.copyInheritedSettings(program));
   return program;
 }
 
 /** Runs the command that was typed. If it fails, prints a sentence on standard error, and sets status 1. */
-export async function runProgram(program: Command): Promise<void> {
-  outliveReader();
+export async function runProgram(program: Command, io: ProgramIo): Promise<void> {
+  outliveReader(io);
   try {
-    await program.parseAsync(process.argv);
+    await program.parseAsync(io.argv);
   } catch (error) {
     const isHelp = error instanceof CommanderError && error.exitCode === 0;
     if (isHelp) return; // commander has printed the help
-    process.stderr.write(`${describeError(error, program)}\n`);
-    process.exitCode = 1;
+    const sentence = error instanceof CommanderError ? describeUsage(error, program, io) : describeError(error);
+    io.stderr.write(`${sentence}\n`);
+    io.exitCode = 1;
   }
 }
 
-export function print(text: string): void {
-  process.stdout.write(`${text}\n`);
+export function print(io: ProgramIo, text: string): void {
+  io.stdout.write(`${text}\n`);
 }
 
 /** Prints one line for programs. */
-export function printJson(value: unknown): void {
-  print(JSON.stringify(value));
+export function printJson(io: ProgramIo, value: unknown): void {
+  print(io, JSON.stringify(value));
 }
 
 /** Returns a command line to type. It begins with npm if npm started this program, otherwise with node (the image). */
@@ -64,16 +79,15 @@ export function commandLine(program: ProgramName, words = ''): string {
 }
 
 /** Returns the text that people read if an error ends a command. */
-export function describeError(error: unknown, program?: Command): string {
-  if (error instanceof CommanderError && program) return describeUsage(error, program);
+export function describeError(error: unknown): string {
   const origin = error instanceof DatabaseError ? 'PostgreSQL refused this: ' : '';
   const sentence = `${origin}${toMessage(error)}`;
   const remedy = findRemedy(error);
   return remedy === undefined ? sentence : `${sentence.replace(/\.$/, '')}. ${remedy}`;
 }
 
-function describeUsage({ code, message }: CommanderError, program: Command): string {
-  const [, , word] = process.argv;
+function describeUsage({ code, message }: CommanderError, program: Command, { argv }: ProgramIo): string {
+  const [, , word] = argv;
   const command = program.commands.find((known) => known.name() === word) ?? program;
   const names = program.commands.map((known) => known.name());
   const isCommandMissing = code === 'commander.help';
@@ -89,8 +103,8 @@ function describeUsage({ code, message }: CommanderError, program: Command): str
 }
 
 /** Keeps the command and its status from failing if the reader of the output closes early, as `head` does. */
-function outliveReader(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+function outliveReader({ stdout }: ProgramIo): void {
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') process.exit(1);
   });
 }

@@ -2,13 +2,13 @@
 import { IssuerFault } from '../../auth/issuers/issuer-fault.js';
 import { NO_USABLE_KEY_REMEDY } from '../../auth/issuers/signing-keys.js';
 import type { Configuration } from '../../configuration/configuration.js';
-import { parseDatabaseAddress, findTransportWarning } from '../../configuration/database-url.js';
+import { type DatabaseAddress, findTransportWarning, parseDatabaseAddress } from '../../configuration/database-url.js';
 import { ConfigurationError, readConfiguration } from '../../configuration/read-configuration.js';
 import { findServerRemedy } from '../../database/database-errors.js';
 import type { Database, Work } from '../../database/database.js';
 import { OperatorError, toMessage } from '../../telemetry/error-message.js';
 import { withDatabase } from '../cli/connection.js';
-import { print } from '../cli/program.js';
+import { type ProgramIo, print } from '../cli/program.js';
 import { type CheckResult, fault, ok, warning } from './check-result.js';
 import {
   checkClock,
@@ -53,31 +53,31 @@ const CONFIGURATION_REMEDY =
   'Every variable is explained in .env.example. To use the variables of the demo, run: . .data/demo.env';
 const ROLE_REMEDY = 'Use the role order_lookup_service, or as the owner: grant usage on schema public to ROLE;';
 
-const CONFIGURATION: Check = { subject: 'configuration', needs: [], impact: 'all', run: checkConfiguration };
 const NO_CREDENTIALS: GivenCredentials = { keys: [], tokens: [] };
 
 /**
  * Prints what each check found, as soon as it is known. The status is 2 if there is a fault.
  * @param input `-` to read credentials from standard input; otherwise standard input is not read
  */
-export async function runDoctor(input?: string): Promise<void> {
+export async function runChecks(io: ProgramIo, input?: string): Promise<void> {
   if (input !== undefined && input !== '-') {
     throw new OperatorError(`"${input}" is not known. Write - to read credentials from standard input.`);
   }
-  const given = input === '-' ? await readGivenCredentials() : NO_CREDENTIALS;
+  const given = input === '-' ? await readGivenCredentials(io.stdin) : NO_CREDENTIALS;
   const checked: CheckedSubject[] = [];
-  await runCheck(CONFIGURATION, checked);
-  if (hasDatabaseAddress()) {
+  const run = (check: Check): Promise<void> => runCheck(io, check, checked);
+  await run({ subject: 'configuration', needs: [], impact: 'all', run: () => checkConfiguration(io.env) });
+  if (hasDatabaseAddress(io.env)) {
     await withDatabase(async (database) => {
-      for (const check of listDatabaseChecks(database, given)) await runCheck(check, checked);
-    });
+      for (const check of listDatabaseChecks(database, given)) await run(check);
+    }, io.env);
   }
   if (isPassed('configuration', checked)) {
-    const configuration = readConfiguration(process.env);
-    for (const check of listIssuerChecks(configuration, given)) await runCheck(check, checked);
+    const configuration = readConfiguration(io.env);
+    for (const check of listIssuerChecks(configuration, given)) await run(check);
   }
-  print(`\n${describeOutcome(checked)}`);
-  process.exitCode = checked.some(({ result }) => result.state === 'fault') ? 2 : 0;
+  print(io, `\n${describeOutcome(checked)}`);
+  io.exitCode = checked.some(({ result }) => result.state === 'fault') ? 2 : 0;
 }
 
 /** Lists the checks so that causes come before their consequences. */
@@ -101,16 +101,16 @@ function listDatabaseChecks(database: Database, { keys }: GivenCredentials): Che
 }
 
 /** Returns whether the address is right. Then the database is checked, even if other variables have faults. */
-function hasDatabaseAddress(): boolean {
+function hasDatabaseAddress(address: DatabaseAddress): boolean {
   try {
-    parseDatabaseAddress(process.env);
+    parseDatabaseAddress(address);
     return true;
   } catch {
     return false;
   }
 }
 
-async function runCheck(check: Check, checked: CheckedSubject[]): Promise<void> {
+async function runCheck(io: ProgramIo, check: Check, checked: CheckedSubject[]): Promise<void> {
   if (!check.needs.every((subject) => isPassed(subject, checked))) return;
   const result = await check.run().catch((error: unknown) => {
     if (error instanceof IssuerFault) return fault(error.found, `${error.remedy}.`);
@@ -118,7 +118,7 @@ async function runCheck(check: Check, checked: CheckedSubject[]): Promise<void> 
     return fault(inOneLine, findServerRemedy(error) ?? check.remedy ?? USUAL_REMEDY);
   });
   checked.push({ ...check, result });
-  print(describeResult(check.subject, result));
+  print(io, describeResult(check.subject, result));
 }
 
 function isPassed(subject: string, checked: readonly CheckedSubject[]): boolean {
@@ -178,9 +178,9 @@ function listFaulty(checked: readonly CheckedSubject[], impacts: readonly Check[
   return [...new Set(faulty.map(({ subject }) => subject))].join(', ');
 }
 
-async function checkConfiguration(): Promise<CheckResult> {
+async function checkConfiguration(environment: NodeJS.ProcessEnv): Promise<CheckResult> {
   try {
-    const ofTransport = findTransportWarning(readConfiguration(process.env));
+    const ofTransport = findTransportWarning(readConfiguration(environment));
     return ofTransport === undefined ? ok('complete') : warning('complete', ofTransport);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;

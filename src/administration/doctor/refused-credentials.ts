@@ -30,13 +30,13 @@ export interface GivenCredentials {
 }
 
 /**
- * Reads API keys and access tokens from standard input, one on each line. A line is a token if it has the header
+ * Reads API keys and access tokens, one on each line. A line is a token if it has the header
  * Authorization, the scheme Bearer, or a dot.
  */
-export async function readGivenCredentials(): Promise<GivenCredentials> {
+export async function readGivenCredentials(input: NodeJS.ReadableStream): Promise<GivenCredentials> {
   const keys: string[] = [];
   const tokens: string[] = [];
-  for (const line of (await readAll(process.stdin)).split('\n')) {
+  for (const line of (await readAll(input)).split('\n')) {
     const isAuthorization = HEADER_LINE.exec(line.trim())?.groups?.['authorization'] !== undefined;
     const value = line.trim().replace(HEADER_LINE, '');
     const credential = value.replace(SCHEME, '');

@@ -1,13 +1,14 @@
 import { Command } from 'commander';
-import { commandLine, print } from '../cli/program.js';
+import { type ProgramIo, commandLine, print } from '../cli/program.js';
 import { assertMigrations, readNames } from './migration-files.js';
 
-export const check = new Command('check')
-  .description('checks names and markers of all migrations, without a database')
-  .action(async () => {
-    await assertMigrations();
-    const { names } = await readNames();
-    print(
-      `Names and markers of ${names.length} migrations are in order. To try the SQL: ${commandLine('migrate', 'plan')}`,
-    );
-  });
+export function createCheck(io: ProgramIo): Command {
+  return new Command('check')
+    .description('checks names and markers of all migrations, without a database')
+    .action(async () => {
+      await assertMigrations();
+      const { names } = await readNames();
+      const next = `To try the SQL: ${commandLine('migrate', 'plan')}`;
+      print(io, `Names and markers of ${names.length} migrations are in order. ${next}`);
+    });
+}

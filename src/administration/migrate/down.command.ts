@@ -3,7 +3,7 @@ import type { Database } from '../../database/database.js';
 import { isAgreed } from '../cli/ask.js';
 import { OperatorError } from '../../telemetry/error-message.js';
 import { describeTarget, withDatabase } from '../cli/connection.js';
-import { print } from '../cli/program.js';
+import { type ProgramIo, print } from '../cli/program.js';
 import { describeEffects } from './describe-plan.js';
 import { type MigrationState, describeMissing } from './migration-state.js';
 import { type Plan, planDown } from './plan.js';
@@ -16,25 +16,27 @@ const CLOCK_SET_BACK =
   'Nothing was undone. To correct the times, run as the owner: update pgmigrations as one ' +
   'set run_on = (select max(run_on) from pgmigrations where id <= one.id);';
 
-export const down = new Command('down')
-  .description('shows what it undoes, asks, and undoes the last migration, or the last COUNT')
-  .argument('[COUNT]', 'from 1 to 9999', parseCount, 1)
-  .option('--yes', 'do not ask; needed without a terminal')
-  .action((count: number, { yes = false }: { yes?: boolean }) =>
-    withDatabase((database) => undoLast(database, count, yes)),
-  );
+export function createDown(io: ProgramIo): Command {
+  return new Command('down')
+    .description('shows what it undoes, asks, and undoes the last migration, or the last COUNT')
+    .argument('[COUNT]', 'from 1 to 9999', parseCount, 1)
+    .option('--yes', 'do not ask; needed without a terminal')
+    .action((count: number, { yes = false }: { yes?: boolean }) =>
+      withDatabase((database) => undoLast(io, database, count, yes), io.env),
+    );
+}
 
-async function undoLast(database: Database, count: number, isAgreedBefore: boolean): Promise<void> {
+async function undoLast(io: ProgramIo, database: Database, count: number, isAgreedBefore: boolean): Promise<void> {
   const plan = await planDown(database, (state) => selectLast(state, count));
   if (plan.migrations.length === 0) {
-    print('Nothing to do.');
+    print(io, 'Nothing to do.');
     return;
   }
-  showPlan(plan);
-  const { stdin: input, stdout: output } = process;
+  showPlan(io, plan);
+  const { stdin: input, stdout: output } = io;
   const isMeant = isAgreedBefore || (await isAgreed('Undo this? (yes or no) ', { input, output }));
   if (!isMeant) throw new OperatorError('Nothing was undone. Without a terminal, add --yes.');
-  await undo(database, plan.migrations, (name) => print(`undone  ${name}`));
+  await undo(database, plan.migrations, (name) => print(io, `undone  ${name}`));
 }
 
 function parseCount(text: string): number {
@@ -55,8 +57,8 @@ function selectLast(state: MigrationState, count: number): readonly string[] {
   return names;
 }
 
-function showPlan(plan: Plan): void {
-  const title = `To undo in ${describeTarget()}: ${plan.migrations.join(', ')}`;
+function showPlan({ env, stdout }: ProgramIo, plan: Plan): void {
+  const title = `To undo in ${describeTarget(env)}: ${plan.migrations.join(', ')}`;
   const lines = [title, ...describeEffects(plan, { isFull: false })];
-  process.stdout.write(`${lines.join('\n')}\n\n`); // an empty line before the question or the outcome
+  stdout.write(`${lines.join('\n')}\n\n`); // an empty line before the question or the outcome
 }

@@ -4,7 +4,7 @@ import type { Session } from '../../database/session.js';
 import type { TopicName } from '../../following/revision.js';
 import { readColumn, withReading } from '../cli/connection.js';
 import { showInvisible } from '../cli/invisible-characters.js';
-import { print } from '../cli/program.js';
+import { type ProgramIo, print } from '../cli/program.js';
 import { parseTimeOrDate } from '../cli/time.js';
 
 /** Nobody reads more lines, and more could exceed the memory of a small container. */
@@ -34,19 +34,21 @@ const COUNT_DRIFT = `select count(*)::int ${DRIFT}`;
 const SUMMARY = `shows the changes of codes that no migration made, and by whom, until a migration has written the same
 rows. Status 2 if there is one. Changes of API keys are shown separately, and are no drift`;
 
-export const drift = new Command('drift')
-  .description(SUMMARY)
-  .option('--since <DATE>', 'changes since this date; without it, those of 90 days', parseTimeOrDate)
-  .action(({ since }: { since?: string }) => withReading((session) => showDrift(session, since)));
+export function createDrift(io: ProgramIo): Command {
+  return new Command('drift')
+    .description(SUMMARY)
+    .option('--since <DATE>', 'changes since this date; without it, those of 90 days', parseTimeOrDate)
+    .action(({ since }: { since?: string }) => withReading((session) => showDrift(io, session, since), io.env));
+}
 
 /** Lists changes of keys separately: nothing proves that a key command made a change, so none can be called drift. */
-async function showDrift(session: Session, sinceTime: string | undefined): Promise<void> {
+async function showDrift(io: ProgramIo, session: Session, sinceTime: string | undefined): Promise<void> {
   const ofCodes = await listChanges(session, 'codes', sinceTime);
   const ofKeys = await listChanges(session, 'keys', sinceTime);
   const lines = ofCodes.length > 0 ? ofCodes : ['Only migrations changed codes.'];
   if (ofKeys.length > 0) lines.push('', 'Changes of API keys, which are no drift, by login and program:', ...ofKeys);
-  print(lines.join('\n'));
-  if (ofCodes.length > 0) process.exitCode = 2;
+  print(io, lines.join('\n'));
+  if (ofCodes.length > 0) io.exitCode = 2;
 }
 
 /** Returns the changes in the order in which they were made. Changes beyond the limit are only counted. */

@@ -1,5 +1,6 @@
 // Runs the statements of `up` or `down` in one transaction, and rolls back. The row in pgmigrations is not written,
 // because its trigger would lock the revision of the keys: until the end, nobody could revoke a key.
+import type { DatabaseAddress } from '../../configuration/database-url.js';
 import { type Database, type Work } from '../../database/database.js';
 import { LostSession, findRefusal, findServerRemedy } from '../../database/database-errors.js';
 import type { Session } from '../../database/session.js';
@@ -27,13 +28,15 @@ export async function dryRun<T>(database: Database, work: Work<T>, limits?: Part
 }
 
 /** Runs the pending migrations, then the work, which sees the database as it will be. Rolls both back. */
-export function dryRunPending<T>(work: (session: Session) => Promise<T>): Promise<T> {
-  return withDatabase((database) =>
-    dryRun(database, async (session) => {
-      const { pending } = await readState(session);
-      await tryMigrations(session, pending, 'up');
-      return work(session);
-    }),
+export function dryRunPending<T>(address: DatabaseAddress, work: (session: Session) => Promise<T>): Promise<T> {
+  return withDatabase(
+    (database) =>
+      dryRun(database, async (session) => {
+        const { pending } = await readState(session);
+        await tryMigrations(session, pending, 'up');
+        return work(session);
+      }),
+    address,
   );
 }
 

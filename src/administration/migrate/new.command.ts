@@ -1,8 +1,9 @@
 import { basename } from 'node:path';
 import { Command } from 'commander';
+import type { DatabaseAddress } from '../../configuration/database-url.js';
 import type { Session } from '../../database/session.js';
 import { OperatorError } from '../../telemetry/error-message.js';
-import { print } from '../cli/program.js';
+import { type ProgramIo, print } from '../cli/program.js';
 import { readCsvFile } from '../csv/csv-file.js';
 import { compareWithTable } from '../csv/csv-migration.js';
 import { dryRunPending, runScript } from './dry-run.js';
@@ -14,25 +15,29 @@ interface NewOptions {
   readonly complete?: boolean;
 }
 
-export const create = new Command('new')
-  .description('creates the next migration: an empty one, or one that gives the table the content of a file')
-  .argument('<NAME>', 'such as add_order_type')
-  .option('--from <FILE.csv>', 'a list, as `codes export` writes it')
-  .option('--complete', 'delete the rows that the file lacks')
-  .action(async (subject: string, { from, complete = false }: NewOptions) => {
-    if (from === undefined && complete) throw new OperatorError('--complete needs --from FILE.csv.');
-    if (from === undefined) {
-      print(`created ${await createMigration(subject)}`);
-      return;
-    }
-    const composed = await composeFrom(from, subject, complete);
-    if (composed === undefined) {
-      print(`The database already contains what ${from} says. Nothing was written.`);
-      return;
-    }
-    print(`created ${await createMigration(subject, composed.text)}`);
-    if (composed.lackingCount > 0) print(describeLacking(composed.lackingCount, complete));
-  });
+export function createNew(io: ProgramIo): Command {
+  return new Command('new')
+    .description('creates the next migration: an empty one, or one that gives the table the content of a file')
+    .argument('<NAME>', 'such as add_order_type')
+    .option('--from <FILE.csv>', 'a list, as `codes export` writes it')
+    .option('--complete', 'delete the rows that the file lacks')
+    .action((subject: string, options: NewOptions) => create(io, subject, options));
+}
+
+async function create(io: ProgramIo, subject: string, { from, complete = false }: NewOptions): Promise<void> {
+  if (from === undefined && complete) throw new OperatorError('--complete needs --from FILE.csv.');
+  if (from === undefined) {
+    print(io, `created ${await createMigration(subject)}`);
+    return;
+  }
+  const composed = await composeFrom(io.env, { path: from, subject, isComplete: complete });
+  if (composed === undefined) {
+    print(io, `The database already contains what ${from} says. Nothing was written.`);
+    return;
+  }
+  print(io, `created ${await createMigration(subject, composed.text)}`);
+  if (composed.lackingCount > 0) print(io, describeLacking(composed.lackingCount, complete));
+}
 
 function describeLacking(count: number, isComplete: boolean): string {
   const outcome = isComplete ? 'The migration deletes them.' : 'They stay; --complete would delete them.';
@@ -49,11 +54,14 @@ interface Composed {
  * would write the same rows again. Then PostgreSQL's constraints check the new migration in a dry run.
  * @returns undefined if the table has the content already
  */
-async function composeFrom(path: string, subject: string, isComplete: boolean): Promise<Composed | undefined> {
+async function composeFrom(
+  address: DatabaseAddress,
+  { path, subject, isComplete }: { path: string; subject: string; isComplete: boolean },
+): Promise<Composed | undefined> {
   assertSubject(subject); // before the dry run, which may take long
   await assertMigrations();
   const file = await readCsvFile(path);
-  return dryRunPending(async (session) => {
+  return dryRunPending(address, async (session) => {
     const { up, down, lackingCount } = await compareWithTable(session, file, isComplete);
     if (up.length === 0) return undefined;
     await tryStatements(session, path, up);

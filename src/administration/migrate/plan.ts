@@ -1,6 +1,7 @@
 // Plans migrations and shows what callers would see, in five steps: read the state, run the migrations, read what
 // callers would see, compare, describe (describe-plan.ts). One session does it all.
 import type { EntityManager } from 'typeorm';
+import type { DatabaseAddress } from '../../configuration/database-url.js';
 import { type Database, lockTables } from '../../database/database.js';
 import type { Session } from '../../database/session.js';
 import { type Limits, describeKind } from '../../database/transactions.js';
@@ -64,8 +65,8 @@ interface Committed extends Seen {
 }
 
 /** Returns the plan of all pending migrations. */
-export function planUp(limits?: Partial<Limits>): Promise<Plan> {
-  return withDatabase((database) => makePlan(database, 'up', ({ pending }) => pending, limits));
+export function planUp(address: DatabaseAddress, limits?: Partial<Limits>): Promise<Plan> {
+  return withDatabase((database) => makePlan(database, 'up', ({ pending }) => pending, limits), address);
 }
 
 /** Returns the plan of undoing migrations. */

@@ -9,13 +9,13 @@ import type * as Connection from '../cli/connection.js';
 import type * as Run from './run-migrations.js';
 
 const { copy, database } = await useProgramCopy();
-process.env['DATABASE_URL'] = database.urlOf('order_lookup_owner');
+const address = { DATABASE_URL: database.urlOf('order_lookup_owner') };
 const module = join(copy.folder, 'dist/administration/migrate/run-migrations.js');
 const { applyPending, undo: undoIn } = (await import(module)) as typeof Run;
 const { withDatabase } = (await import(
   join(copy.folder, 'dist/administration/cli/connection.js')
 )) as typeof Connection;
-const undo = (names: string[]) => withDatabase((used) => undoIn(used, names));
+const undo = (names: string[]) => withDatabase((used) => undoIn(used, names), address);
 
 const TEST_LOCK = 4711;
 const WAIT = `select pg_advisory_xact_lock(${TEST_LOCK});`;
@@ -52,9 +52,9 @@ afterEach(async () => {
 
 it('undoes nothing if another migration was applied after the plan', async () => {
   copy.add('0100_first', NOTHING, NOTHING);
-  await applyPending();
+  await applyPending(address);
   copy.add('0101_second', NOTHING, NOTHING);
-  await applyPending();
+  await applyPending(address);
   await expect(undo(['0100_first'])).rejects.toThrow(
     '0101_second would be undone, but was not shown: another run has applied it. Nothing was undone.',
   );
@@ -66,7 +66,7 @@ it('undoes nothing if another migration was applied after the plan', async () =>
 it('undoes in a new session if the session of the plan is lost while a person thinks', async () => {
   copy.add('0100_first', NOTHING, NOTHING);
   copy.add('0101_second', NOTHING, NOTHING);
-  await applyPending();
+  await applyPending(address);
   const undone = await withDatabase(async (used) => {
     const [pid] = await used.within('read', async (session) => {
       const { rows } = await session.query<{ pid: number }>('select pg_backend_pid() as pid');
@@ -75,14 +75,14 @@ it('undoes in a new session if the session of the plan is lost while a person th
     await database.query('select pg_terminate_backend($1)', [pid]);
     await until(async () => (await database.query('select from pg_stat_activity where pid = $1', [pid])).length === 0);
     return undoIn(used, ['0101_second', '0100_first']);
-  });
+  }, address);
   expect(undone).toEqual(['0101_second', '0100_first']);
 });
 
 it('lets no other run begin between two migrations that it undoes', async () => {
   copy.add('0100_first', NOTHING, NOTHING);
   copy.add('0101_second', NOTHING, WAIT);
-  await applyPending();
+  await applyPending(address);
   const other = await database.session();
   let seenByOther: Promise<unknown[]> | undefined;
   await meanwhile(
@@ -99,13 +99,16 @@ it('lets no other run begin between two migrations that it undoes', async () => 
 it('names the migration that cannot be read', async () => {
   copy.add('0100_first', WAIT, NOTHING);
   copy.add('0101_second', NOTHING, NOTHING);
-  const running = meanwhile(applyPending, () => rmSync(join(copy.migrations, '0101_second.sql')));
+  const running = meanwhile(
+    () => applyPending(address),
+    () => rmSync(join(copy.migrations, '0101_second.sql')),
+  );
   await expect(running).rejects.toThrow(/^0101_second\.sql cannot be read: .*ENOENT.*\.$/);
 });
 
 it('says where to look for what is applied if the connection is lost', async () => {
   copy.add('0100_first', 'select pg_terminate_backend(pg_backend_pid());', NOTHING);
-  await expect(applyPending()).rejects.toThrow(
+  await expect(applyPending(address)).rejects.toThrow(
     /^0100_first\.sql: terminating connection .*\. The connection was lost\. To see what is applied: .*migrate.* status$/,
   );
 });

@@ -71,10 +71,7 @@ interface Run {
  * Applies the pending migrations, and returns their names.
  * @param report is called with each name when its migration is committed
  */
-export function applyPending(
-  address: DatabaseAddress = process.env,
-  report: (name: string) => void = ignore,
-): Promise<string[]> {
+export function applyPending(address: DatabaseAddress, report: (name: string) => void = ignore): Promise<string[]> {
   return withDatabase(
     (database) => run(database, { direction: 'up', count: Infinity, check: ignore, report }),
     address,

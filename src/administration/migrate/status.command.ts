@@ -1,17 +1,19 @@
 import { Command } from 'commander';
 import { withReading } from '../cli/connection.js';
-import { print } from '../cli/program.js';
+import { type ProgramIo, print } from '../cli/program.js';
 import { assertMigrations } from './migration-files.js';
 import { type MigrationState, describeMissing, readState } from './migration-state.js';
 
-export const status = new Command('status')
-  .description('lists applied and pending migrations; status 1 if the file of an applied one is missing')
-  .action(async () => {
-    await assertMigrations(); // otherwise a migration with a wrong name would be listed as missing, with wrong advice
-    const state = await withReading(readState);
-    print([...describeState(state), ...describeMissing(state)].join('\n'));
-    if (state.missing.length > 0) process.exitCode = 1;
-  });
+export function createStatus(io: ProgramIo): Command {
+  return new Command('status')
+    .description('lists applied and pending migrations; status 1 if the file of an applied one is missing')
+    .action(async () => {
+      await assertMigrations(); // otherwise a migration with a wrong name would be listed as missing, with wrong advice
+      const state = await withReading(readState, io.env);
+      print(io, [...describeState(state), ...describeMissing(state)].join('\n'));
+      if (state.missing.length > 0) io.exitCode = 1;
+    });
+}
 
 function describeState({ applied, pending, missing }: MigrationState): string[] {
   const lines = applied.map((name) => {

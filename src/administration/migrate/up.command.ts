@@ -1,12 +1,14 @@
 import { Command } from 'commander';
-import { print } from '../cli/program.js';
+import { type ProgramIo, print } from '../cli/program.js';
 import { applyPending } from './run-migrations.js';
 
 /**
  * `up` does not ask, because `plan` has shown what callers would lose. If a migration fails, the earlier ones stay
  * applied. So each migration is printed as soon as it is committed.
  */
-export const up = new Command('up').description('applies the migrations that are pending').action(async () => {
-  const names = await applyPending(process.env, (name) => print(`applied  ${name}`));
-  if (names.length === 0) print('Nothing to do.');
-});
+export function createUp(io: ProgramIo): Command {
+  return new Command('up').description('applies the migrations that are pending').action(async () => {
+    const names = await applyPending(io.env, (name) => print(io, `applied  ${name}`));
+    if (names.length === 0) print(io, 'Nothing to do.');
+  });
+}

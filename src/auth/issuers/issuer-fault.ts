@@ -1,3 +1,5 @@
+import { types } from 'node:util';
+
 /** The reason why an answer of an issuer cannot be used, and what to do about it. */
 export class IssuerFault extends Error {
   constructor(
@@ -121,7 +123,7 @@ const EXPLANATIONS: readonly Explanation[] = [
 
 /** Explains an error by its code. A text that differs at each attempt would make RepeatedFailure log each attempt. */
 export function explainFetchError(address: string, error: unknown): IssuerFault {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = types.isNativeError(error) ? error.message : String(error);
   const code = findCode(error, message);
   if (code === 'ERR_PROXY_TUNNEL') {
     const remedy = 'Have the proxy of HTTPS_PROXY let this host through, or name the host in NO_PROXY';

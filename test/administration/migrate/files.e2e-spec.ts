@@ -6,7 +6,7 @@ import type * as Run from '../../../src/administration/migrate/run-migrations.js
 import { useProgramCopy } from '../../support/project-copy.js';
 
 const { copy, database } = await useProgramCopy();
-process.env['DATABASE_URL'] = database.url;
+const address = { DATABASE_URL: database.url };
 // The functions are called in this process, because a process for each file would take too long
 const folder = join(copy.folder, 'dist/administration/migrate');
 const { planUp } = (await import(join(folder, 'plan.js'))) as typeof Planning;
@@ -117,15 +117,15 @@ describe('a file that PostgreSQL refuses changes nothing, neither by plan nor by
   ])('$kind', async ({ up, message }) => {
     copy.add('0100_x', up);
     const before = await readContents();
-    await expect(planUp()).rejects.toThrow(message);
-    await expect(applyPending()).rejects.toThrow(message);
+    await expect(planUp(address)).rejects.toThrow(message);
+    await expect(applyPending(address)).rejects.toThrow(message);
     expect(await readContents()).toEqual(before);
   });
 
   // `plan` cannot see this fault, because only `up` writes pgmigrations
   it('set transaction read only, which only up refuses', async () => {
     copy.add('0100_x', 'set transaction read only;');
-    await expect(applyPending()).rejects.toThrow('0100_x.sql: cannot execute INSERT in a read-only transaction');
+    await expect(applyPending(address)).rejects.toThrow('0100_x.sql: cannot execute INSERT in a read-only transaction');
   });
 
   it.each([
@@ -138,9 +138,9 @@ describe('a file that PostgreSQL refuses changes nothing, neither by plan nor by
     const message = expect.objectContaining({
       message: expect.stringMatching(new RegExp(`^0100_x\\.sql, line ${line}: `)),
     });
-    await expect(applyPending()).rejects.toEqual(message);
-    await expect(applyPending()).rejects.toThrow(shown);
-    await expect(planUp()).rejects.toThrow(shown);
+    await expect(applyPending(address)).rejects.toEqual(message);
+    await expect(applyPending(address)).rejects.toThrow(shown);
+    await expect(planUp(address)).rejects.toThrow(shown);
   });
 
   it.each([
@@ -152,7 +152,7 @@ describe('a file that PostgreSQL refuses changes nothing, neither by plan nor by
     { where: 'after emoji', text: `-- Up Migration\nselect '${'😀'.repeat(60)}';\n\nselec 2;` },
   ])('a syntax error, which is reported with its line $where', async ({ text }) => {
     copy.write('0100_x', text);
-    await expect(applyPending()).rejects.toThrow('0100_x.sql, line 4: syntax error at or near "selec"');
+    await expect(applyPending(address)).rejects.toThrow('0100_x.sql, line 4: syntax error at or near "selec"');
   });
 });
 
@@ -189,10 +189,10 @@ describe('a sound file that looks like a refused one is applied as its plan says
   ])('$kind', async ({ up, down = 'select 1;' }) => {
     copy.add('0100_x', up, down);
     const before = await readContents();
-    expect(await planUp()).toMatchObject({ migrations: ['0100_x'], refusals: [] });
+    expect(await planUp(address)).toMatchObject({ migrations: ['0100_x'], refusals: [] });
     expect(await readContents()).toEqual(before);
-    expect(await applyPending()).toEqual(['0100_x']);
-    expect(await withDatabase((used) => undo(used, ['0100_x']))).toEqual(['0100_x']);
+    expect(await applyPending(address)).toEqual(['0100_x']);
+    expect(await withDatabase((used) => undo(used, ['0100_x']), address)).toEqual(['0100_x']);
     expect(await readContents()).toEqual(before);
   });
 });

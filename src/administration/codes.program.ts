@@ -1,0 +1,9 @@
+import { type ProgramIo, createProgram, runProgram } from './cli/program.js';
+import { createExport, createShow } from './codes.js';
+
+const NOTES = 'The database is the one at DATABASE_URL. Nothing is changed.';
+
+export function runCodes(io: ProgramIo): Promise<void> {
+  const commands = [createShow(io), createExport(io)];
+  return runProgram(createProgram({ name: 'codes', commands, notes: NOTES }, io), io);
+}

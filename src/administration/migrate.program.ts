@@ -1,0 +1,16 @@
+import { type ProgramIo, createProgram, runProgram } from './cli/program.js';
+import { createCheck } from './migrate/check.command.js';
+import { createDown } from './migrate/down.command.js';
+import { createDrift } from './migrate/drift.command.js';
+import { createNew } from './migrate/new.command.js';
+import { createPlan } from './migrate/plan.command.js';
+import { createStatus } from './migrate/status.command.js';
+import { createUp } from './migrate/up.command.js';
+
+const NOTES = 'The database is the one at DATABASE_URL. The commands check, and new without --from, need no database.';
+
+export function runMigrate(io: ProgramIo): Promise<void> {
+  const creators = [createUp, createDown, createStatus, createNew, createPlan, createDrift, createCheck];
+  const commands = creators.map((create) => create(io));
+  return runProgram(createProgram({ name: 'migrate', commands, notes: NOTES }, io), io);
+}
