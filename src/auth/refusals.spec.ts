@@ -94,3 +94,22 @@ it.each([
   expect(problem.circumstances.issues?.map(({ field }) => field)).toEqual(fields);
   expect(request.context.refusal).toEqual({ credential: 'access_token', reason: token.reason });
 });
+
+it('an answer 503 asks callers to come back after 2 to 4 seconds, not all at the same time', () => {
+  const { refusals, request } = createRefusals();
+  const seconds = Array.from({ length: 200 }, () => {
+    const { circumstances } = refusals.problemForKey(request, KEY_UNDECIDED, TOKEN_SENT);
+    return circumstances.headers?.['Retry-After'];
+  });
+  expect(new Set(seconds)).toEqual(new Set(['2', '3', '4']));
+});
+
+it.each([
+  { reason: 'missing', error: '' },
+  { reason: 'scheme', error: '' },
+  { reason: 'expired', error: ', error="invalid_token"' },
+] as const)('the challenge to a token that is refused as $reason says "$error"', ({ reason, error }) => {
+  const { refusals, request } = createRefusals();
+  const { circumstances } = refusals.problemForToken(request, refused(reason));
+  expect(circumstances.headers?.['WWW-Authenticate']).toContain(`Bearer realm="order-lookup-services"${error}`);
+});

@@ -2,6 +2,7 @@
 import 'reflect-metadata';
 import { once } from 'node:events';
 import { type AddressInfo, type Server, createServer } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
 import type { OnApplicationBootstrap } from '@nestjs/common';
@@ -66,6 +67,22 @@ it('health and metrics listen at HOST if MANAGEMENT_HOST is not set', async () =
   expect((await fetch(`${managementUrl}/health/live`)).status).toBe(200);
   await stop();
 });
+
+const addresses = Object.values(networkInterfaces()).flatMap((each) => each?.map(({ address }) => address));
+
+(addresses.includes('::1') ? it : it.skip).each([
+  { HOST: '0.0.0.0', MANAGEMENT_HOST: '::', host: '127.0.0.1', managementHost: '127.0.0.1' },
+  { HOST: '::', MANAGEMENT_HOST: '0.0.0.0', host: '127.0.0.1', managementHost: '127.0.0.1' },
+  { HOST: '', MANAGEMENT_HOST: '::1', host: '127.0.0.1', managementHost: '[::1]' },
+])(
+  'the log names addresses that open on this machine if HOST is "$HOST" and MANAGEMENT_HOST "$MANAGEMENT_HOST"',
+  async (row) => {
+    const { HOST, MANAGEMENT_HOST, host, managementHost } = row;
+    const { url, managementUrl, stop } = await start({ HOST, MANAGEMENT_HOST });
+    expect([new URL(url).hostname, new URL(managementUrl).hostname]).toEqual([host, managementHost]);
+    await stop();
+  },
+);
 
 it('a failed start names a host that this machine does not have', async () => {
   await expect(start({ HOST: '192.0.2.1' })).rejects.toThrow(

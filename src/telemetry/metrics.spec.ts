@@ -34,9 +34,19 @@ it('shows 0 errors of an operation and 0 refusals of a client from their first r
   const metrics = new Metrics();
   metrics.observeRequest({ ...ANSWERED, client: 'c' });
   const text = await metrics.registry.metrics();
-  expect(text).toContain('order_lookup_http_requests_total{operation="/a",status="500"} 0\n');
-  expect(text).toContain('order_lookup_client_requests_total{client="c",status="401"} 0\n');
-  expect(text).toContain('order_lookup_client_requests_total{client="c",status="403"} 0\n');
+  for (const status of [401, 403, 500]) {
+    expect(text).toContain(`order_lookup_http_requests_total{operation="/a",status="${status}"} 0\n`);
+    expect(text).toContain(`order_lookup_client_requests_total{client="c",status="${status}"} 0\n`);
+  }
+});
+
+it('counts durations in buckets from half a millisecond to five seconds', async () => {
+  const metrics = new Metrics();
+  metrics.observeRequest(ANSWERED);
+  const text = await metrics.registry.metrics();
+  const bounds = Array.from(text.matchAll(/duration_seconds_bucket\{le="([^"]+)"/g), ([, bound]) => bound);
+  const milliseconds = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1_000, 5_000];
+  expect(bounds).toEqual([...milliseconds.map((each) => String(each / 1_000)), '+Inf']);
 });
 
 it('names 1,000 clients, and counts all others together', async () => {

@@ -28,6 +28,7 @@ describe('a dry run whose work fails', () => {
 
   it.each([
     { what: 'the connection is lost', sql: 'select pg_terminate_backend(pg_backend_pid())' },
+    { what: 'PostgreSQL ends a deadlock', sql: `do $$ begin raise sqlstate '40P01'; end $$` },
     { what: 'a limit is reached', sql: `set local statement_timeout = 1; select pg_sleep(3600)` },
   ])('says that it was not finished if $what', async ({ sql }) => {
     await expect(run((session) => session.query(sql))).rejects.toThrow(NO_END);

@@ -40,3 +40,10 @@ it('finds the line of a position, also after characters of two UTF-16 units', ()
   });
   expect(explainFault(error, script).message).toBe('0100_x.sql, line 4: refused');
 });
+
+it('shows 500 characters of a part of an error, because PostgreSQL may quote a whole row', () => {
+  const error = Object.assign(new DatabaseError('refused', 1, 'error'), { code: '23514', detail: 'x'.repeat(10_000) });
+  expect(explainFault(error, { title: '0100_x.sql', sql: 'select 1;' }).message).toMatch(
+    /^0100_x\.sql: refused\n {2}x{500}$/,
+  );
+});

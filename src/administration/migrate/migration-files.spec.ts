@@ -41,6 +41,7 @@ it.each(['<<<<<<< HEAD', '=======', '>>>>>>> theirs', '||||||| 1a2b3c4'])(
     expect(await faultsOf(`${UP}\n${line}\r\nselect 1;`)).toEqual([
       `${NAME}.sql, line 2: a conflict of git is not resolved. Keep the right lines only.`,
     ]);
+    expect(await faultsOf(`${line}\n${UP}\nselect 1;`)).toEqual([expect.stringContaining('.sql, line 1: a conflict')]);
   },
 );
 

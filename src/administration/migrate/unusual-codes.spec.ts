@@ -80,7 +80,18 @@ describe('marks of texts that a spreadsheet or a script has probably made:', () 
     {
       mark: 'looks like a day that a spreadsheet made',
       texts: [
-        ...['2-Mar', '02. Mrz', '1-Sep-26', 'Mar-27', '01.02.2026', '1/2/26', '2026-03-01', '01-févr'],
+        ...[
+          '2-Mar',
+          '02. Mrz',
+          '1-Sep-26',
+          '30-Jun',
+          '31-Dez',
+          'Mar-27',
+          '01.02.2026',
+          '1/2/26',
+          '2026-03-01',
+          '01-févr',
+        ],
         ...[
           'Mrz 27',
           '02/mar',
@@ -141,6 +152,12 @@ describe('marks of texts that a spreadsheet or a script has probably made:', () 
     { mark: 'has U+FFFD, the sign of a character that a program could not read', texts: ['Z\ufffdrich'] },
     { mark: 'has letters of Latin and Cyrillic in one word', texts: ['СONFIRMED', 'NO-АNSWER'] },
     { mark: 'has letters of Latin and Greek in one word', texts: ['CΟDE'] },
+    { mark: 'has letters of Latin and Armenian in one word', texts: ['Օpen'] },
+    { mark: 'has letters of Latin and Georgian in one word', texts: ['Yესტ'] },
+    { mark: 'has letters of Latin and Cherokee in one word', texts: ['ᎪBC'] },
+    { mark: 'has letters of Latin and Coptic in one word', texts: ['ⲞPEN'] },
+    { mark: 'has letters of Latin and Hebrew in one word', texts: ['Aס'] },
+    { mark: 'has letters of Latin and Arabic in one word', texts: ['Aه'] },
     { mark: 'has a typographic quote', texts: ['“A”', 'O’Hare', '«A»', '„A'] },
   ])('$mark', ({ mark: expected, texts }) => {
     for (const text of texts) {

@@ -42,6 +42,11 @@ it.each([
   { document: { '4f43c3': '-----BEGIN CERTIFICATE-----' }, found: 'has no list "keys"' },
   { document: publicJwk, found: 'has a single key' },
   { document: { issuer: 'https://a', jwks_uri: 'https://a/jwks' }, found: 'is metadata and no key set' },
+  { document: { keys: Array(1_001).fill(publicJwk) }, found: 'has 1001 keys; at most 1000 are accepted' },
 ])('a document that is no key set is refused: $found', ({ document, found }) => {
   expect(() => readKeys('https://a/jwks', document)).toThrow(`https://a/jwks ${found}`);
+});
+
+it('a key set may have 1,000 keys', () => {
+  expect(readKeys('https://a/jwks', { keys: Array(1_000).fill(publicJwk) })).toHaveLength(1_000);
 });
