@@ -1,6 +1,6 @@
 // Runs the local issuer in its own process, as docker-compose does: `node dist/demo/issuer-main.js`.
 import type { ChildProcess } from 'node:child_process';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type JSONWebKeySet, createLocalJWKSet, jwtVerify } from 'jose';
 import { freePort } from '../support/ports.js';
 import { PROJECT, type RunningProgram, startProgram, run } from '../support/program.js';
@@ -69,59 +69,61 @@ async function followRedirects(start: string, end: string): Promise<URL> {
   return new URL(address);
 }
 
-it('gives a program an access token for our audience', async () => {
-  const Authorization = `Basic ${Buffer.from('program:tests-only').toString('base64')}`;
-  const answer = await postForm({ grant_type: 'client_credentials' }, { Authorization });
-  expect(await readToken(answer)).toMatchObject({ client_id: 'program', aud: AUDIENCE });
-});
-
-it('signs a person in, and gives the page an access token for our audience', async () => {
-  const query = new URLSearchParams({
-    client_id: 'order-lookup-docs',
-    redirect_uri: PAGE,
-    response_type: 'code',
-    scope: 'openid',
-    state: 'of the page',
-    code_challenge: CHALLENGE,
-    code_challenge_method: 'S256',
+describe('the local issuer', () => {
+  it('gives a program an access token for our audience', async () => {
+    const Authorization = `Basic ${Buffer.from('program:tests-only').toString('base64')}`;
+    const answer = await postForm({ grant_type: 'client_credentials' }, { Authorization });
+    expect(await readToken(answer)).toMatchObject({ client_id: 'program', aud: AUDIENCE });
   });
-  const { searchParams } = await followRedirects(`${url}/auth?${query.toString()}`, PAGE);
-  expect(Object.fromEntries(searchParams)).toEqual({ code: expect.any(String), state: 'of the page', iss: url });
-  const answer = await postForm({
-    grant_type: 'authorization_code',
-    client_id: 'order-lookup-docs',
-    redirect_uri: PAGE,
-    code: String(searchParams.get('code')),
-    code_verifier: VERIFIER,
+
+  it('signs a person in, and gives the page an access token for our audience', async () => {
+    const query = new URLSearchParams({
+      client_id: 'order-lookup-docs',
+      redirect_uri: PAGE,
+      response_type: 'code',
+      scope: 'openid',
+      state: 'of the page',
+      code_challenge: CHALLENGE,
+      code_challenge_method: 'S256',
+    });
+    const { searchParams } = await followRedirects(`${url}/auth?${query.toString()}`, PAGE);
+    expect(Object.fromEntries(searchParams)).toEqual({ code: expect.any(String), state: 'of the page', iss: url });
+    const answer = await postForm({
+      grant_type: 'authorization_code',
+      client_id: 'order-lookup-docs',
+      redirect_uri: PAGE,
+      code: String(searchParams.get('code')),
+      code_verifier: VERIFIER,
+    });
+    expect(await readToken(answer)).toMatchObject({ sub: 'demo-user', client_id: 'order-lookup-docs' });
   });
-  expect(await readToken(answer)).toMatchObject({ sub: 'demo-user', client_id: 'order-lookup-docs' });
-});
 
-it('refuses a sign-in without a code challenge (PKCE)', async () => {
-  const query = new URLSearchParams({
-    client_id: 'order-lookup-docs',
-    redirect_uri: PAGE,
-    response_type: 'code',
-    scope: 'openid',
+  it('refuses a sign-in without a code challenge (PKCE)', async () => {
+    const query = new URLSearchParams({
+      client_id: 'order-lookup-docs',
+      redirect_uri: PAGE,
+      response_type: 'code',
+      scope: 'openid',
+    });
+    const { searchParams } = await followRedirects(`${url}/auth?${query.toString()}`, PAGE);
+    expect(searchParams.get('error_description')).toContain('PKCE');
   });
-  const { searchParams } = await followRedirects(`${url}/auth?${query.toString()}`, PAGE);
-  expect(searchParams.get('error_description')).toContain('PKCE');
-});
 
-it('says in a page that a sign-in is over', async () => {
-  const response = await fetch(`${url}/interaction/unknown`);
-  expect([response.status, await response.text()]).toEqual([400, 'This sign-in is over. Sign in again.']);
-});
-
-it('names a variable that is not set, and ends with status 1', async () => {
-  const { ISSUER_AUDIENCE: _, ...rest } = environment;
-  expect(await run('demo/issuer-main.js', [], rest)).toMatchObject({
-    status: 1,
-    stderr: 'ISSUER_AUDIENCE of the local issuer is not set: see docker-compose.yml.\n',
+  it('says in a page that a sign-in is over', async () => {
+    const response = await fetch(`${url}/interaction/unknown`);
+    expect([response.status, await response.text()]).toEqual([400, 'This sign-in is over. Sign in again.']);
   });
-});
 
-it('ends with status 0 after SIGTERM', async () => {
-  issuer.child.kill('SIGTERM');
-  expect((await issuer.ended).status).toBe(0);
+  it('names a variable that is not set, and ends with status 1', async () => {
+    const { ISSUER_AUDIENCE: _, ...rest } = environment;
+    expect(await run('demo/issuer-main.js', [], rest)).toMatchObject({
+      status: 1,
+      stderr: 'ISSUER_AUDIENCE of the local issuer is not set: see docker-compose.yml.\n',
+    });
+  });
+
+  it('ends with status 0 after SIGTERM', async () => {
+    issuer.child.kill('SIGTERM');
+    expect((await issuer.ended).status).toBe(0);
+  });
 });

@@ -51,7 +51,7 @@ it.each([
     fault: 'database files are incompatible with server',
     remedy: undefined,
   },
-])('finds the fault and the remedy for a machine with $machine', (row) => {
+])('the demo finds the fault and the remedy for a machine with $machine', (row) => {
   const fault = findFailure(row.printed);
   expect(fault).toBe(row.fault);
   const remedy = findStartRemedy(fault);

@@ -153,7 +153,7 @@ describe('migrate new --from', () => {
     expect(findNewMigrations()).toEqual([]);
   });
 
-  it('inserts a value in the middle of a list, keeps values that the file lacks, and can be undone by down', async () => {
+  it('inserts a value in the middle of a list, keeps values that the file lacks, and down restores all', async () => {
     const before = (await exportList('code-lists')).stdout;
     const lackingCount = linesOf(before).length - 3; // without the header, and without two rows of the file
     const path = writeCsvFile(
@@ -186,7 +186,7 @@ describe('migrate new --from', () => {
     expect(stdout).toMatch(/^created .*\nRows of the table that the file lacks: 2\. The migration deletes them\.\n$/);
   });
 
-  it('refuses a whole file, and names twenty faults, each with the line on which its row begins', async () => {
+  it('writes nothing if rows are faulty, and names twenty faults, each with the first line of its row', async () => {
     const pairsWithThreeFaults = Array.from(
       { length: 15 },
       (_, index) => `A,B${index},"a\r\n\nb",x,\r\nA,C${index},d,x,y\r\n`,

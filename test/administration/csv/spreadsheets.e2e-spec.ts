@@ -1,7 +1,7 @@
 // Files as Excel and LibreOffice write them, and as people change them.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, expect, it } from '@jest/globals';
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { readCsvFile } from '../../../src/administration/csv/csv-file.js';
 import { type Row, readList } from '../../../src/administration/csv/csv-lists.js';
 import { compareWithTable } from '../../../src/administration/csv/csv-migration.js';
@@ -39,75 +39,77 @@ async function findRefusal(text: string): Promise<string> {
 const row = (code: string, more: Row = {}): unknown =>
   expect.objectContaining({ code_type: 'T', code, description: 'D', valid_from: '', valid_until: '', ...more });
 
-it('reads 40 rows of Excel, which leaves out empty last cells after its first 16 rows', async () => {
-  const firstRowsOfExcel = 16;
-  const lines = Array.from({ length: 40 }, (_, index) =>
-    index < firstRowsOfExcel ? `T;C${index};D;;` : `T;C${index};D`,
-  );
-  const text = ['code_type;code;description;valid_from;valid_until', ...lines, ''].join('\r\n');
-  const rows = await readRowsAfter(BYTE_ORDER_MARK + text);
-  expect(new Set(rows)).toEqual(new Set(lines.map((_line, index) => row(`C${index}`))));
-});
+describe('migrate new --from a file of a spreadsheet', () => {
+  it('reads 40 rows of Excel, which leaves out empty last cells after its first 16 rows', async () => {
+    const firstRowsOfExcel = 16;
+    const lines = Array.from({ length: 40 }, (_, index) =>
+      index < firstRowsOfExcel ? `T;C${index};D;;` : `T;C${index};D`,
+    );
+    const text = ['code_type;code;description;valid_from;valid_until', ...lines, ''].join('\r\n');
+    const rows = await readRowsAfter(BYTE_ORDER_MARK + text);
+    expect(new Set(rows)).toEqual(new Set(lines.map((_line, index) => row(`C${index}`))));
+  });
 
-it('clears valid_until if this last cell of a row is left out', async () => {
-  await database.query(`insert into communication_code values ('T', 'C', 'D', null, '2030-01-01Z')`);
-  expect(await readRowsAfter('code_type,code,description,valid_from,valid_until\nT,C,D')).toEqual([row('C')]);
-});
+  it('clears valid_until if this last cell of a row is left out', async () => {
+    await database.query(`insert into communication_code values ('T', 'C', 'D', null, '2030-01-01Z')`);
+    expect(await readRowsAfter('code_type,code,description,valid_from,valid_until\nT,C,D')).toEqual([row('C')]);
+  });
 
-it.each([
-  { what: 'surplus empty cells', text: 'code_type,code,description,,,\r\nT,C,D,,,,,\r\n' },
-  {
-    what: 'columns in another order',
-    text: 'description,valid_until,code,code_type\r\nD,,C,T\r\n',
-  },
-  { what: 'a cleared column', text: 'code_type,,code,description\r\nT,,C,D\r\n' },
-  {
-    what: 'lines that contain only separators',
-    text: 'code_type,code,description\r\n,,\r\nT,C,D\r\n,,\r\n , ,\r\n',
-  },
-  {
-    what: 'such lines before the header',
-    text: ';;\r\n\r\ncode_type;code;description\r\nT;C;D',
-  },
-  { what: 'spaces around the names of columns', text: ' code_type, code ,description \nT,C,D' },
-  { what: 'quotes around every cell', text: '"code_type";"code";"description"\r\n"T";"C";"D"\r\n' },
-  { what: 'line ends of three kinds', text: 'code_type,code,description\r\nT,C,D\n\r' },
-  { what: 'line ends of old Macintoshes', text: 'code_type,code,description\rT,C,D\r' },
-])('reads a file with $what', async ({ text }) => {
-  expect(await readRowsAfter(text)).toEqual([row('C')]);
-});
+  it.each([
+    { what: 'surplus empty cells', text: 'code_type,code,description,,,\r\nT,C,D,,,,,\r\n' },
+    {
+      what: 'columns in another order',
+      text: 'description,valid_until,code,code_type\r\nD,,C,T\r\n',
+    },
+    { what: 'a cleared column', text: 'code_type,,code,description\r\nT,,C,D\r\n' },
+    {
+      what: 'lines that contain only separators',
+      text: 'code_type,code,description\r\n,,\r\nT,C,D\r\n,,\r\n , ,\r\n',
+    },
+    {
+      what: 'such lines before the header',
+      text: ';;\r\n\r\ncode_type;code;description\r\nT;C;D',
+    },
+    { what: 'spaces around the names of columns', text: ' code_type, code ,description \nT,C,D' },
+    { what: 'quotes around every cell', text: '"code_type";"code";"description"\r\n"T";"C";"D"\r\n' },
+    { what: 'line ends of three kinds', text: 'code_type,code,description\r\nT,C,D\n\r' },
+    { what: 'line ends of old Macintoshes', text: 'code_type,code,description\rT,C,D\r' },
+  ])('reads a file with $what', async ({ text }) => {
+    expect(await readRowsAfter(text)).toEqual([row('C')]);
+  });
 
-it('takes the separator from the header, also if cells contain the other separator', async () => {
-  expect(await readRowsAfter('code_type;code;description\r\nT;"1;2";"say ""a, b"""\r\n')).toEqual([
-    row('1;2', { description: 'say "a, b"' }),
-  ]);
-  expect(await readRowsAfter('code_type,code,description\r\nT,1;2,D\r\n')).toEqual([row('1;2')]);
-});
+  it('takes the separator from the header, also if cells contain the other separator', async () => {
+    expect(await readRowsAfter('code_type;code;description\r\nT;"1;2";"say ""a, b"""\r\n')).toEqual([
+      row('1;2', { description: 'say "a, b"' }),
+    ]);
+    expect(await readRowsAfter('code_type,code,description\r\nT,1;2,D\r\n')).toEqual([row('1;2')]);
+  });
 
-it('keeps the times of a code if somebody cleared their columns and the names of these columns', async () => {
-  await database.query(`insert into communication_code values ('T', 'C', 'D', '2027-01-01Z', '2030-01-01Z')`);
-  const text = 'code_type,code,description,,\r\nT,C,New,,\r\n';
-  const times = { valid_from: '2027-01-01T00:00:00Z', valid_until: '2030-01-01T00:00:00Z' };
-  expect(await readRowsAfter(text)).toEqual([row('C', { description: 'New', ...times })]);
-});
+  it('keeps the times of a code if somebody cleared their columns and the names of these columns', async () => {
+    await database.query(`insert into communication_code values ('T', 'C', 'D', '2027-01-01Z', '2030-01-01Z')`);
+    const text = 'code_type,code,description,,\r\nT,C,New,,\r\n';
+    const times = { valid_from: '2027-01-01T00:00:00Z', valid_until: '2030-01-01T00:00:00Z' };
+    expect(await readRowsAfter(text)).toEqual([row('C', { description: 'New', ...times })]);
+  });
 
-it('keeps a text that a spreadsheet has changed, because the plan marks it', async () => {
-  expect(await readRowsAfter('code_type,code,description\nT,1.23457E+17,#NAME?')).toEqual([
-    row('1.23457E+17', { description: '#NAME?' }),
-  ]);
-});
+  it('keeps a text that a spreadsheet has changed, because the plan marks it', async () => {
+    expect(await readRowsAfter('code_type,code,description\nT,1.23457E+17,#NAME?')).toEqual([
+      row('1.23457E+17', { description: '#NAME?' }),
+    ]);
+  });
 
-it('refuses a row with one comma too many, and names all faults of the file with their lines', async () => {
-  const rows = ['T,A,"1\r\n2\r\n\r\n3",', 'T,B,D,,more', 'T,C,D,1.1.2027', 'T,C,E,'];
-  const text = `code_type,code,description,valid_from\r\n\r\n${rows.join('\r\n')}`;
-  expect((await findRefusal(text)).split('\n')).toEqual([
-    'line 7: its field 5 is "more", and that column has no name. Are quotes missing?',
-    'line 8: valid_from is "1.1.2027". A time such as 2027-01-01T00:00:00Z is needed, or nothing.',
-    'line 9: it has the same code_type and code as line 8. Remove one of the two lines.',
-    'Nothing was written.',
-  ]);
-});
+  it('refuses a row with one comma too many, and names all faults of the file with their lines', async () => {
+    const rows = ['T,A,"1\r\n2\r\n\r\n3",', 'T,B,D,,more', 'T,C,D,1.1.2027', 'T,C,E,'];
+    const text = `code_type,code,description,valid_from\r\n\r\n${rows.join('\r\n')}`;
+    expect((await findRefusal(text)).split('\n')).toEqual([
+      'line 7: its field 5 is "more", and that column has no name. Are quotes missing?',
+      'line 8: valid_from is "1.1.2027". A time such as 2027-01-01T00:00:00Z is needed, or nothing.',
+      'line 9: it has the same code_type and code as line 8. Remove one of the two lines.',
+      'Nothing was written.',
+    ]);
+  });
 
-it('refuses text in a column whose name was cleared', async () => {
-  expect(await findRefusal('code_type,,code,description\r\nT,lost,C,D')).toMatch(/^line 2: its field 2 is "lost"/);
+  it('refuses text in a column whose name was cleared', async () => {
+    expect(await findRefusal('code_type,,code,description\r\nT,lost,C,D')).toMatch(/^line 2: its field 2 is "lost"/);
+  });
 });

@@ -144,7 +144,7 @@ it('a file that was reverted, and then written again with the same subject, is a
 });
 
 describe('migrate new', () => {
-  it('gives a new file the last name of all files, also if the clock of another writer was ahead', async () => {
+  it('gives a new file a name that sorts after all others, also if the clock of another writer was ahead', async () => {
     copy.add('29991231235959_far_ahead', 'select 1;', 'select 1;');
     const writtenAt = FIRST_DAY;
     expect(await createFile({ subject: 'one', writtenAt })).toBe('30000101000000_one');
