@@ -110,7 +110,7 @@ export class Configuration {
   @Rule((level: string) => LOG_LEVELS.includes(level.toLowerCase()), needed(`one of ${LOG_LEVELS.join(', ')}`))
   LOG_LEVEL = 'info';
 
-  /** PUBLIC_BASE_URL without BASE_PATH, which it may contain at its end; empty if PUBLIC_BASE_URL is not set. */
+  /** PUBLIC_BASE_URL without BASE_PATH at its end. It is empty if PUBLIC_BASE_URL is not set. */
   get serverAddress(): string {
     const { PUBLIC_BASE_URL: url, BASE_PATH: path } = this;
     const endsWithPath = path !== '' && url !== '' && new URL(url).pathname.endsWith(path);

@@ -7,13 +7,13 @@ interface HttpSetting {
 /** Returns whether signing keys may be fetched from an address. Over plain http, anybody could replace the keys. */
 export function isKeyAddress(text: string, { OAUTH_ALLOW_HTTP }: HttpSetting): boolean {
   if (!URL.canParse(text) || text.includes('#')) return false;
-  const { protocol, hostname, username, password } = new URL(text);
-  if (username !== '' || password !== '') return false; // the log would show them. In a path, an @ is allowed
+  const { protocol, hostname, username, password } = new URL(text); // an @ in the path, as at Google, is no user
+  if (username !== '' || password !== '') return false; // the log would show them
   if (protocol === 'https:') return true;
   return protocol === 'http:' && (OAUTH_ALLOW_HTTP || isLoopback(hostname));
 }
 
-/** Returns whether an issuer's metadata can be fetched. RFC 8414 allows no query, so such an issuer is only a name. */
+/** Returns whether an issuer's metadata can be fetched. An issuer with a query is only a name (RFC 8414). */
 export function isIssuerAddress(text: string, setting: HttpSetting): boolean {
   return isKeyAddress(text, setting) && !text.includes('?');
 }

@@ -58,8 +58,8 @@ function findDatabaseFaults(configuration: Configuration): readonly string[] {
 }
 
 /**
- * Finds variables whose value is in quotes. Variables of OpenTelemetry must not stop the start, and database-url.ts
- * reports quotes around DATABASE_URL.
+ * Finds variables whose value is in quotes. Leaves out those of OpenTelemetry, which must not stop the start, and those
+ * of the database, which database-url.ts checks.
  */
 function findQuotedNames(environment: NodeJS.ProcessEnv): readonly string[] {
   const checked = variableNames.filter((name) => !/^(OTEL_|DATABASE_URL)/.test(name));

@@ -10,7 +10,7 @@ interface TokenScheme {
   readonly flows?: object;
 }
 
-/** The parts that this file reads, of openapi.yaml and of documents made from it. */
+/** The fields that this file reads. A document has all fields of openapi.yaml. */
 interface OpenApiDocument {
   readonly info: { readonly license: { readonly name: string }; readonly version: string };
   readonly servers: readonly { readonly url: string }[];
@@ -92,7 +92,7 @@ function createFlows(issuer: IssuerMetadata, tokenUrl: string, requiredScope: st
   const { authorization_endpoint: authorizationUrl, scopes_supported: supported } = issuer;
   const required = requiredScope
     ? {
-        [requiredScope]: 'All operations need it. If your issuer grants it as a role, select no scope.',
+        [requiredScope]: 'Every operation needs this scope. If your issuer grants it as a role, select no scope.',
       }
     : {};
   const clientCredentials = { tokenUrl, scopes: required };

@@ -30,7 +30,7 @@ export function createDocumentationAnswer({
 
 /**
  * Creates a page without a script. DANGER: nothing is escaped, so never pass a caller's text.
- * @param title plain text, for the heading, too
+ * @param title plain text, for the title and the heading
  * @param content the HTML after the heading
  */
 export function createPlainPage(title: string, content: string): Answer {

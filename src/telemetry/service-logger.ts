@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { Configuration } from '../configuration/configuration.js';
 import { Metrics } from './metrics.js';
 
-/** While the reader of the log stalls, at most so many bytes wait for it. Further lines are dropped and counted. */
+/** The bytes that may wait while the reader of the log stalls. Further lines are dropped and counted. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 /** The longest time for which `flush` waits for a reader that stalls. */
 const FLUSH_TIMEOUT_MS = 500;

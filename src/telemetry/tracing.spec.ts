@@ -129,7 +129,7 @@ it('stop waits 2 s at most for a collector that does not take the last spans', a
   expect((await ending) - startedAtMs).toBe(2_000);
 });
 
-it('warns in both logs if its diagnostics replace those of an agent', async () => {
+it('warns in both logs if the log of an agent no longer gets the warnings of OpenTelemetry', async () => {
   const texts: string[] = [];
   const ignore = (): void => undefined;
   const warn = (text: string): void => {

@@ -13,7 +13,7 @@ async function showDocumentation() {
   const { securitySchemes } = spec.components;
   const authorizationCode = securitySchemes.accessToken.flows?.authorizationCode;
   if (authorizationCode) {
-    // Programs get no form, because nobody should enter their secret into a page. A program's token can be pasted
+    // Leaves out the grant for programs, because nobody should enter a secret here. A program's token can be pasted
     securitySchemes.accessToken.flows = { authorizationCode };
     securitySchemes.pastedAccessToken = { type: 'http', scheme: 'bearer' };
     spec.security.push({ apiKey: [], pastedAccessToken: [] });
