@@ -26,7 +26,7 @@ const MAX_AGE_SECONDS = 24 * 3_600;
 
 /**
  * The result of the last fetch. It decides when the next fetch begins:
- * - `complete`: the keys in use are those of the fetched set.
+ * - `complete`: the fetched set has all keys in use, or the state before was `lacking`.
  * - `lacking`: a key is in use that the fetched set lacks. The next fetch shows whether the key is withdrawn.
  * - `unusable`: there was no usable answer, or no key in use can verify a token.
  */
