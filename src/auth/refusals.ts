@@ -85,7 +85,6 @@ export class Refusals {
     return token.reason === 'scope' ? this.createScopeProblem() : createUnauthorizedProblem(refused);
   }
 
-  /** Counts the refusal, and keeps it for the log line of the request. */
   private note({ context }: Request, refused: readonly RefusedCredential[], owner?: Caller): void {
     for (const { credential, reason } of refused) {
       this.metrics.credentialsRefused.inc({ credential: credential.name, reason });

@@ -22,7 +22,6 @@ export interface AnswerOptions {
  */
 export class Answer {
   readonly etag: string;
-  /** A text if the body is small and in UTF-8, otherwise bytes. */
   readonly body: Buffer | string;
   readonly length: number;
   private readonly contentType: string;

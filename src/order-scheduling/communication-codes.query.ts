@@ -172,7 +172,6 @@ function describeInvalidParameter({ property, value, constraints = {} }: Validat
   });
 }
 
-/** @param texts undefined if one of them cannot be decoded */
 function describeRepeatedParameter(name: string, texts: readonly string[] | undefined): Issue {
   const value = texts && showText(texts.join(', '));
   return { description: `${name} is given more than once.`, field: name, location: 'query', value };

@@ -2,7 +2,6 @@
 
 /** The size of request target and headers together, as Node.js's parser counts it. */
 export const MAX_HEADER_BYTES = 16 * 1024;
-/** The time in which the headers of a request must arrive. */
 export const HEADERS_TIMEOUT_MS = 10_000;
 /** The time in which the whole request must arrive, with its body. */
 export const REQUEST_TIMEOUT_MS = 12_000;

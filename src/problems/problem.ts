@@ -6,7 +6,6 @@ import { type ProblemSlug, problemTypes } from './problem-types.js';
 /** A fault in one field of the request, the object Issue of openapi.yaml. */
 export interface Issue {
   readonly description: string;
-  /** The name of a header or parameter. */
   readonly field: string;
   readonly location: 'body' | 'header' | 'path' | 'query';
   /** The value that was sent. Leave it out for headers and unknown parameters: their values may be credentials. */

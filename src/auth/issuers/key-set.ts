@@ -39,7 +39,6 @@ const DELAYS_MS: Readonly<Record<State, number>> = {
 
 interface UsedKey {
   readonly jwk: JWK;
-  /** The result of `identifyKey`. */
   readonly identity: string;
   /** The start of the first fetch whose answer lacked the key; undefined if the last answer had the key. */
   readonly lackedSinceMs: number | undefined;
