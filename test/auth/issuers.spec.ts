@@ -20,7 +20,7 @@ const MINUTE_SECONDS = 60;
 /** The time between the starts of two fetches, REFRESH_INTERVAL_MS of key-set.ts. */
 const REFRESH_SECONDS = 35;
 /** The least time from the start of a fetch to one for an unknown key id, RETRY_INTERVAL_MS of key-set.ts. */
-const PAUSE_SECONDS = 5;
+const RETRY_SECONDS = 5;
 
 let issuer: Issuer;
 /** The keys that the issuer has when a test begins. */
@@ -105,7 +105,7 @@ describe('a key set', () => {
     issuer.published = [];
     await verifier.pass(MINUTE_SECONDS);
     issuer.published = published;
-    await verifier.pass(PAUSE_SECONDS);
+    await verifier.pass(RETRY_SECONDS);
     expect(await statusOfNewToken()).toBe(200);
   });
 
@@ -204,7 +204,7 @@ describe('a key set', () => {
 
 describe('a token that no key verifies', () => {
   it('is refused without a fetch if its key id is known', async () => {
-    await verifier.pass(PAUSE_SECONDS); // a fetch would be allowed
+    await verifier.pass(RETRY_SECONDS); // a fetch would be allowed
     const forged = [
       { key: stranger, header: { kid: issuer.signer.kid } },
       { header: { kid: 'ec-1' } }, // the key of this id is for another algorithm
@@ -217,7 +217,7 @@ describe('a token that no key verifies', () => {
   it.each([{ kid: undefined }, { kid: 7 }, { kid: null }])(
     'is refused without a fetch if its key id is $kid',
     async ({ kid }) => {
-      await verifier.pass(PAUSE_SECONDS);
+      await verifier.pass(RETRY_SECONDS);
       expect(await statusOf(tokenSignedBy({ alg: 'RS256', kid }, () => Buffer.alloc(256)))).toBe(401);
       expect(issuer.jwksHits).toBe(1);
     },
@@ -227,17 +227,17 @@ describe('a token that no key verifies', () => {
     const statuses: number[] = [];
     const asked = await verifier.pass(12, async () => statuses.push(await statusOfTokenWith({ kid: 'x' })));
     expect(new Set(statuses)).toEqual(new Set([401]));
-    expect(asked).toEqual([PAUSE_SECONDS, 2 * PAUSE_SECONDS]);
+    expect(asked).toEqual([RETRY_SECONDS, 2 * RETRY_SECONDS]);
   });
 
   it('gets 503 if its fetch fails, and the fetch is repeated after 5 s', async () => {
-    await verifier.pass(PAUSE_SECONDS);
+    await verifier.pass(RETRY_SECONDS);
     issuer.fault = 'status 500';
     const verdict = { outcome: 'undecided', reason: 'signing-keys-not-fetched' };
     const asked = await verifier.pass(12, async () => {
       expect(await verifier.verify(await issuer.token({ header: { kid: 'x' } }))).toMatchObject(verdict);
     });
-    expect(asked).toEqual([1, 1 + PAUSE_SECONDS, 1 + 2 * PAUSE_SECONDS]);
+    expect(asked).toEqual([1, 1 + RETRY_SECONDS, 1 + 2 * RETRY_SECONDS]);
   });
 
   it('waits for a running fetch, while tokens of known keys do not wait', async () => {
@@ -251,7 +251,7 @@ describe('a token that no key verifies', () => {
   });
 
   it('waits 2 s at most, and the fetch goes on, so that the next call has the key', async () => {
-    await verifier.pass(PAUSE_SECONDS);
+    await verifier.pass(RETRY_SECONDS);
     const key = await issuer.rotate('slowly-published');
     issuer.fault = 'held';
     const first = statusOfNewToken(key);
@@ -277,7 +277,7 @@ describe('a token that no key verifies', () => {
   });
 
   it('waits for the same fetch as all other such tokens', async () => {
-    await verifier.pass(PAUSE_SECONDS);
+    await verifier.pass(RETRY_SECONDS);
     const tokens = await Promise.all(
       Array.from({ length: 500 }, (_, index) => issuer.token({ header: { kid: `forged-${index}` } })),
     );
@@ -291,7 +291,7 @@ describe('a token that no key verifies', () => {
     issuer.fault = 'silent metadata';
     await verifier.pass(6); // the fetch by the timer, after 35 s, now waits for the metadata
     const key = await issuer.rotate('beside-silent-metadata');
-    await verifier.pass(PAUSE_SECONDS);
+    await verifier.pass(RETRY_SECONDS);
     expect(await statusOfNewToken(key)).toBe(200);
   });
 });
@@ -299,7 +299,7 @@ describe('a token that no key verifies', () => {
 describe('a rotation', () => {
   it('without a warning: the first token of the new key gets 200 if there was no fetch in the last 5 s', async () => {
     for (const kid of ['k1', 'k2', 'k3']) {
-      await verifier.pass(MINUTE_SECONDS + PAUSE_SECONDS);
+      await verifier.pass(MINUTE_SECONDS + RETRY_SECONDS);
       const former = issuer.signer;
       await issuer.rotate(kid, { keepOld: false });
       const crowd = Array.from({ length: 50 }, () => statusOfNewToken());
@@ -337,7 +337,7 @@ describe('a rotation', () => {
       const flood = () => Promise.all([forge(), forge(), forge(), forge()]);
       const before = await verifier.pass(20, flood);
       await issuer.rotate('new');
-      const published = await verifier.pass(PAUSE_SECONDS, flood);
+      const published = await verifier.pass(RETRY_SECONDS, flood);
       const token = await issuer.token();
       const statuses = new Set<number>();
       const after = await verifier.pass(120, async () => {
@@ -347,8 +347,8 @@ describe('a rotation', () => {
       });
       expect([...statuses]).toEqual([200]);
       const fetches = [...before, ...published, ...after].length;
-      const passed = 20 + PAUSE_SECONDS + 120;
-      const fetchesForTokens = passed / PAUSE_SECONDS;
+      const passed = 20 + RETRY_SECONDS + 120;
+      const fetchesForTokens = passed / RETRY_SECONDS;
       const fetchesByTimer = passed / REFRESH_SECONDS;
       expect(fetches).toBeLessThanOrEqual(fetchesForTokens + fetchesByTimer);
     },
@@ -357,7 +357,7 @@ describe('a rotation', () => {
   it.each<Fault>(['slow', 'status 500', 'down'])(
     'while the issuer has the fault "%s": tokens of the new key get 503, and those of known keys 200',
     async (fault) => {
-      await verifier.pass(PAUSE_SECONDS);
+      await verifier.pass(RETRY_SECONDS);
       issuer.fault = fault;
       const known = await issuer.token();
       await issuer.rotate('new');
@@ -381,7 +381,7 @@ describe('an issuer whose nodes have different key sets', () => {
     await issuer.rotate('on-one-node');
     issuer.nodes = [issuer.published, published];
     const tokens = [await issuer.token(), await issuer.token({ key: issuer.findKey('RS256') })];
-    await verifier.pass(PAUSE_SECONDS);
+    await verifier.pass(RETRY_SECONDS);
     expect(await statusOfNewToken()).toBe(200); // the token caused a fetch, because its key id was unknown
     const statuses = new Set<number>();
     const asked = await verifier.pass(300, async () => {
@@ -424,7 +424,7 @@ describe('an issuer', () => {
     const key = await createSigningKey('ES256', 'of-this-answer');
     issuer.published = [key.jwk];
     await verifier.pass(MINUTE_SECONDS);
-    await verifier.pass(PAUSE_SECONDS);
+    await verifier.pass(RETRY_SECONDS);
     expect(verifier.warnings).toContainEqual(
       expect.objectContaining({
         message: `issuer ${issuer.url}: failed, retrying`,

@@ -1,4 +1,4 @@
-// Messages of src name commands, pages, variables and roles. These tests fail if a message names one that does not exist.
+// Messages of src name commands, pages, variables and roles. A test fails if a message names one that does not exist.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
@@ -21,6 +21,7 @@ function findInSrc(pattern: RegExp): string[] {
 
 it('a command line of npm names a script of package.json', () => {
   const { scripts } = JSON.parse(readText('package.json')) as { scripts: object };
+  // One message has the words `npm run reads`, which are no command line
   const named = findInSrc(/npm run (?!reads)(?:--silent )?([a-z][\w:]*)/g);
   expect(named.filter((name) => !(name in scripts))).toEqual([]);
 });
@@ -31,7 +32,8 @@ it('a command line of Node.js names a program', () => {
 });
 
 it('a command line names a command and options that the programs know', () => {
-  const commands = ['-', ...findInSrc(/new Command\('([\w-]+)'\)/g)];
+  const standardInput = '-'; // the doctor reads credentials from it
+  const commands = [standardInput, ...findInSrc(/new Command\('([\w-]+)'\)/g)];
   const options = findInSrc(/\.(?:requiredO|o)ption\('(--[\w-]+)/g);
   const lines = [
     ...findInSrc(/commandLine\('\w+', '([^']+)'\)/g),
