@@ -8,6 +8,10 @@ import { until } from '../support/until.js';
 
 const AUDIENCE = 'https://orders.development.example';
 const PAGE = 'http://127.0.0.1:3000/docs/oauth2-redirect.html';
+const SCOPE = 'lookups.read';
+const EIGHT_HOURS_SECONDS = 8 * 3_600;
+/** A sign-in takes six redirects. An issuer that asks for consent again and again would redirect for ever. */
+const MAX_REDIRECTS = 20;
 /** The code verifier and the code challenge of RFC 7636, appendix B. */
 const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
@@ -22,6 +26,7 @@ beforeAll(async () => {
     ISSUER_URL: url,
     ISSUER_PORT: String(port),
     ISSUER_AUDIENCE: AUDIENCE,
+    ISSUER_SCOPES: SCOPE,
     ISSUER_REDIRECT_URIS: PAGE,
     ISSUER_CLIENT_ID: 'program',
     ISSUER_CLIENT_SECRET: 'tests-only',
@@ -43,19 +48,21 @@ async function postForm(form: Record<string, string>, headers: Record<string, st
   return response.json();
 }
 
-/** Returns the claims of the access token in this answer, after its signature was verified. */
+/** Returns the claims of the access token in this answer, after its signature was verified, and its lifetime. */
 async function readToken(answer: unknown): Promise<Record<string, unknown>> {
   const { access_token: token = JSON.stringify(answer) } = answer as { access_token?: string };
   const keySet = (await (await fetch(`${url}/jwks`)).json()) as JSONWebKeySet;
   const { payload } = await jwtVerify(token, createLocalJWKSet(keySet), { issuer: url, audience: AUDIENCE });
-  return payload;
+  const { iat = NaN, exp = NaN } = payload;
+  return { ...payload, seconds: exp - iat };
 }
 
 /** Follows redirects as a browser does, with cookies, until an address begins with `end`. Returns that address. */
 async function followRedirects(start: string, end: string): Promise<URL> {
   const cookies = new Map<string, string>();
   let address = start;
-  while (!address.startsWith(end)) {
+  for (let count = 0; !address.startsWith(end); count++) {
+    if (count > MAX_REDIRECTS) throw new Error(`more than ${MAX_REDIRECTS} redirects, the last to ${address}`);
     const cookie = Array.from(cookies, ([name, value]) => `${name}=${value}`).join('; ');
     const response = await fetch(address, { redirect: 'manual', headers: { cookie } });
     for (const line of response.headers.getSetCookie()) {
@@ -72,8 +79,9 @@ async function followRedirects(start: string, end: string): Promise<URL> {
 describe('the local issuer', () => {
   it('gives a program an access token for our audience', async () => {
     const Authorization = `Basic ${Buffer.from('program:tests-only').toString('base64')}`;
-    const answer = await postForm({ grant_type: 'client_credentials' }, { Authorization });
-    expect(await readToken(answer)).toMatchObject({ client_id: 'program', aud: AUDIENCE });
+    const answer = await postForm({ grant_type: 'client_credentials', scope: SCOPE }, { Authorization });
+    const seconds = EIGHT_HOURS_SECONDS;
+    expect(await readToken(answer)).toMatchObject({ client_id: 'program', aud: AUDIENCE, scope: SCOPE, seconds });
   });
 
   it('signs a person in, and gives the page an access token for our audience', async () => {
@@ -81,7 +89,7 @@ describe('the local issuer', () => {
       client_id: 'order-lookup-docs',
       redirect_uri: PAGE,
       response_type: 'code',
-      scope: 'openid',
+      scope: `openid ${SCOPE}`,
       state: 'of the page',
       code_challenge: CHALLENGE,
       code_challenge_method: 'S256',
@@ -95,7 +103,25 @@ describe('the local issuer', () => {
       code: String(searchParams.get('code')),
       code_verifier: VERIFIER,
     });
-    expect(await readToken(answer)).toMatchObject({ sub: 'demo-user', client_id: 'order-lookup-docs' });
+    expect(await readToken(answer)).toMatchObject({
+      sub: 'demo-user',
+      client_id: 'order-lookup-docs',
+      scope: SCOPE,
+      seconds: EIGHT_HOURS_SECONDS,
+    });
+  });
+
+  it('lets a page of any address ask for a token', async () => {
+    const origin = 'http://another.example:3000';
+    const body = new URLSearchParams({ grant_type: 'authorization_code', client_id: 'order-lookup-docs', code: 'x' });
+    const response = await fetch(`${url}/token`, { method: 'POST', headers: { origin }, body });
+    expect(response.headers.get('access-control-allow-origin')).toBe(origin);
+  });
+
+  it('refuses a program with a wrong secret', async () => {
+    const Authorization = `Basic ${Buffer.from('program:wrong').toString('base64')}`;
+    const answer = await postForm({ grant_type: 'client_credentials' }, { Authorization });
+    expect(answer).toMatchObject({ error: 'invalid_client' });
   });
 
   it('refuses a sign-in without a code challenge (PKCE)', async () => {
@@ -114,13 +140,15 @@ describe('the local issuer', () => {
     expect([response.status, await response.text()]).toEqual([400, 'This sign-in is over. Sign in again.']);
   });
 
-  it('names a variable that is not set, and ends with status 1', async () => {
-    const { ISSUER_AUDIENCE: _, ...rest } = environment;
-    expect(await run('demo/issuer-main.js', [], rest)).toMatchObject({
-      status: 1,
-      stderr: 'ISSUER_AUDIENCE of the local issuer is not set: see docker-compose.yml.\n',
-    });
-  });
+  it.each(['ISSUER_PORT', 'ISSUER_URL', 'ISSUER_AUDIENCE', 'ISSUER_CLIENT_ID', 'ISSUER_CLIENT_SECRET'])(
+    'names %s if it is not set, and ends with status 1',
+    async (name) => {
+      expect(await run('demo/issuer-main.js', [], { ...environment, [name]: '' })).toMatchObject({
+        status: 1,
+        stderr: `${name} of the local issuer is not set: see docker-compose.yml.\n`,
+      });
+    },
+  );
 
   it('ends with status 0 after SIGTERM', async () => {
     issuer.child.kill('SIGTERM');
