@@ -15,8 +15,8 @@ let lines: string[];
 beforeEach(() => {
   jest.useFakeTimers({ now: MACHINE_MS });
   lines = [];
-  const write = (entry: LogEntry) => lines.push(entry.message);
-  const logger = { log: write, warn: write } as unknown as ServiceLogger;
+  const writeAt = (level: string) => (entry: LogEntry) => lines.push(`${level} ${entry.message}`);
+  const logger = { log: writeAt('info'), warn: writeAt('warn') } as unknown as ServiceLogger;
   metrics.registry.clear();
   clock = new DatabaseClock();
   watch = new ClockWatch(clock, logger, metrics);
@@ -37,12 +37,12 @@ function measureOffset(aheadSeconds: number): void {
 it('warns of a wrong clock within a second and once in ten minutes, and says once that it is right again', () => {
   measureOffset(-300);
   jest.advanceTimersByTime(1_000);
-  expect(lines).toEqual(["clock: this machine's clock is 300 s behind the database's"]);
+  expect(lines).toEqual(["warn clock: this machine's clock is 300 s behind the database's"]);
   jest.advanceTimersByTime(10 * MINUTE_MS);
   expect(lines).toHaveLength(2);
   measureOffset(2);
   jest.advanceTimersByTime(20 * MINUTE_MS);
-  expect(lines.slice(2)).toEqual(["clock: this machine's clock agrees with the database's again"]);
+  expect(lines.slice(2)).toEqual(["info clock: this machine's clock agrees with the database's again"]);
 });
 
 it.each([-10, 10])('warns of a clock that is off by %i s', (aheadSeconds) => {
@@ -55,7 +55,7 @@ it('warns if somebody sets the clock of the machine after the database has stopp
   measureOffset(0);
   jest.setSystemTime(Date.now() + 3_600_000);
   jest.advanceTimersByTime(1_000);
-  expect(lines).toEqual(["clock: this machine's clock is 3600 s ahead of the database's"]);
+  expect(lines).toEqual(["warn clock: this machine's clock is 3600 s ahead of the database's"]);
 });
 
 it.each([-9, 0, 9])('does not warn if the clock is %i s ahead', (aheadSeconds) => {

@@ -30,6 +30,12 @@ afterEach(async () => {
 });
 
 /** Creates a Tracing with these variables, which OpenTelemetry's packages read, too. */
+/** Returns a logger that writes each line into `texts`, with its level. */
+function loggerTo(texts: string[]): ServiceLogger {
+  const writeAt = (level: string) => (entry: LogEntry) => void texts.push(`${level} ${entry.message}`);
+  return { log: writeAt('info'), warn: writeAt('warn'), error: writeAt('error') } as unknown as ServiceLogger;
+}
+
 function create(variables: Record<string, string>, logger = silentLogger) {
   Object.assign(process.env, variables);
   return createTracing(Object.assign(new Configuration(), variables), logger);
@@ -165,16 +171,13 @@ it.each<{ isOn: boolean; variables: Record<string, string> }>([
 it.each<{ sampler: Record<string, string>; says: RegExp }>([
   {
     sampler: {},
-    says: /^traces are on, except for calls whose traceparent ends with 00: OTEL_TRACES_SAMPLER=always_on/,
+    says: /^info traces are on, except for calls whose traceparent ends with 00: OTEL_TRACES_SAMPLER=always_on/,
   },
-  { sampler: { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio' }, says: /^traces are on, except for calls / },
-  { sampler: { OTEL_TRACES_SAMPLER: 'always_on' }, says: /^traces are on$/ },
+  { sampler: { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio' }, says: /^info traces are on, except for calls / },
+  { sampler: { OTEL_TRACES_SAMPLER: 'always_on' }, says: /^info traces are on$/ },
 ])('the log says which calls get no span, with $sampler', async ({ sampler, says }) => {
   const texts: string[] = [];
-  const take = ({ message }: LogEntry): void => {
-    texts.push(message);
-  };
-  const logger = { log: take, warn: take, error: take } as ServiceLogger;
+  const logger = loggerTo(texts);
   const tracing = await create({ ...collector.environment, ...sampler }, logger);
   const headers = { traceparent: traceparentWith('00') };
   const span = tracing.startRequest({ method: 'GET', headers });
@@ -211,10 +214,7 @@ it.each([
   { name: 'OTEL_TRACES_EXPORTER', value: 'zipkin', says: undefined },
 ])('the service starts with the wrong variable $name=$value', async ({ name, value, says }) => {
   const texts: string[] = [];
-  const take = ({ message }: LogEntry): void => {
-    texts.push(message);
-  };
-  const logger = { log: take, warn: take, error: take } as ServiceLogger;
+  const logger = loggerTo(texts);
   const OTEL_EXPORTER_OTLP_TIMEOUT = '300'; // otherwise the exporter would keep looking for a collector
   const variables = { ...collector.environment, OTEL_EXPORTER_OTLP_TIMEOUT, [name]: value };
   const tracing = await create(variables, logger);

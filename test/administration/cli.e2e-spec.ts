@@ -91,7 +91,7 @@ describe('if the reader closes the output early', () => {
 
   it('migrate down still undoes the migration', async () => {
     copy.add('0100_delete', deleteCodes, insertCodes);
-    expect(await run('migrate up', { DATABASE_URL: database.url })).toMatchObject({ status: 0 });
+    expect(await run('migrate up', { DATABASE_URL: database.url })).toMatchObject({ status: 0, stderr: '' });
     expect(await pipe('migrate down --yes', 'true')).toMatchObject({ status: 0, stderr: 'status 0\n' });
     expect(await database.query('select from communication_code')).toHaveLength(5_000);
   });

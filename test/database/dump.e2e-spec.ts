@@ -126,7 +126,7 @@ interface Case {
       await database.query(`update communication_code set description = 'changed' where code = 'dumped'`);
       const original = { DATABASE_URL: database.urlOf(OWNER) };
       const shown = await runLine('codes show', original);
-      expect(shown).toMatchObject({ status: 0 });
+      expect(shown).toMatchObject({ status: 0, stderr: '' });
       const drift = await runLine('migrate drift', original); // lists changes that were made by hand
       expect(drift).toMatchObject({ status: 2 });
 

@@ -52,7 +52,7 @@ export class PageWalk {
       writeFileSync(this.created ?? this.nextMigration(), text);
       this.created = undefined;
     } else if (language === 'sql') await queryAt(this.urlOf(role), text);
-    else if (language === 'sh') expect(await this.run(text, role)).toMatchObject({ status: 0 });
+    else if (language === 'sh') expectSuccess(await this.run(text, role));
     else await this.followDialogue(block, role);
   }
 
@@ -165,4 +165,9 @@ function toPattern(shown: string): { readonly pattern: RegExp; readonly ids: str
     .replaceAll(/(?:\d{14}|\d{4})(?=_[a-z])/g, String.raw`\d+`)
     .replaceAll('…', '.*');
   return { pattern: new RegExp(source), ids };
+}
+
+/** Asserts the status 0. If a command fails, the message shows what the command printed. */
+export function expectSuccess(outcome: { readonly status: number | null }): void {
+  expect(outcome).toEqual({ ...outcome, status: 0 });
 }

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { readBlocks } from '../support/pages.js';
-import { PageWalk } from './page-walk.js';
+import { PageWalk, expectSuccess } from './page-walk.js';
 import { PROJECT, shell } from '../support/program.js';
 
 type Environment = Readonly<Record<string, string>>;
@@ -81,7 +81,7 @@ beforeAll(async () => {
 });
 
 async function git(command: string): Promise<void> {
-  expect(await shell(`git ${command}`, walk.folder, {})).toMatchObject({ status: 0 });
+  expectSuccess(await shell(`git ${command}`, walk.folder, {}));
 }
 
 async function commit(name: string, sql: string): Promise<void> {
@@ -140,7 +140,7 @@ function comments(): Comment[] {
 
 it('the workflow of docs/pipeline.md posts a plan as a comment, and stops if the plan can break clients', async () => {
   await commit('add_order_type', ADD_ORDER_TYPE);
-  expect(await runJob(jobs.plan)).toMatchObject({ status: 0 });
+  expectSuccess(await runJob(jobs.plan));
   expect(comments()[1]?.body).toContain('\n    + Transfer added\n');
   expect(labelInComment()).toBe('');
   await commit('retire_solicitor', REMOVE_PARTY_TYPE);
@@ -172,7 +172,7 @@ it('the workflow of docs/pipeline.md checks the files of a merge queue without a
   const started = Object.entries(jobs).filter(([, job]) => job.if.includes("'merge_group'"));
   expect(started).toEqual([['check', jobs.check]]);
   expect(JSON.stringify(jobs.check)).not.toMatch(/secrets|environment/);
-  expect(await runJob(jobs.check)).toMatchObject({ status: 0 });
+  expectSuccess(await runJob(jobs.check));
   await commit('add_nothing', '<<<<<<< HEAD');
   expect(await runJob(jobs.check)).toMatchObject({ status: 1 });
   await git('reset -q --hard HEAD~1');
@@ -225,7 +225,7 @@ it('the workflow of docs/pipeline.md warns, and does not fail, if GitHub refuses
 });
 
 it('the workflow of docs/pipeline.md applies migrations, and the change history names the person', async () => {
-  expect(await runJob(jobs.up)).toMatchObject({ status: 0 });
+  expectSuccess(await runJob(jobs.up));
   const rows = await walk.world.database.query(
     `select person from change_history where new_row ->> 'value' = 'Transfer'`,
   );
@@ -236,7 +236,7 @@ it('the nightly job of docs/pipeline.md reports changes by hand, and no changes 
   const { database } = walk.world;
   // PageWalk inserted the sample codes by hand
   await database.query(`delete from history where new_row ->> 'code_type' like 'SAMPLE-%'`);
-  expect(await runJob(jobs.drift)).toMatchObject({ status: 0 });
+  expectSuccess(await runJob(jobs.drift));
   await database.query(`update code_list_value set value = 'Fridge' where value = 'Refrigerated'`);
   expect(await runJob(jobs.drift)).toEqual({ status: 2, said: expect.stringContaining('Fridge') });
   // GitHub may skip nightly runs. So a change must still be reported 80 days later

@@ -176,7 +176,7 @@ describe('migrate new --from', () => {
         'orderType,Standard,,\r\norderType,Transfer,2026-12-31T23:00:00Z,\r\n',
       ),
     );
-    expect(await copy.run('migrate', 'down', '--yes')).toMatchObject({ status: 0 });
+    expect(await copy.run('migrate', 'down', '--yes')).toMatchObject({ status: 0, stderr: '' });
     expect((await exportList('code-lists')).stdout).toBe(before);
   });
 

@@ -109,7 +109,7 @@ it.each([
     git('checkout -q main');
     for (const branch of branches) {
       git(`merge -q --no-edit ${branch}`);
-      expect(await copy.run('migrate', 'check')).toMatchObject({ status: 0 });
+      expect(await copy.run('migrate', 'check')).toMatchObject({ status: 0, stderr: '' });
       expect(await migrate(production, 'up')).toMatchObject({ status: 0, stderr: '' });
     }
     expect(await migrate(shared, 'plan')).toMatchObject({
@@ -121,7 +121,7 @@ it.each([
     expect(await migrate(shared, 'up')).toMatchObject({ stdout: `applied  ${theirs}\n` });
     for (const database of [shared, production]) {
       expect(await readLists(database)).toEqual(['ours', 'theirs']);
-      expect(await migrate(database, 'status')).toMatchObject({ status: 0 });
+      expect(await migrate(database, 'status')).toMatchObject({ status: 0, stderr: '' });
       expect(await migrate(database, 'up')).toMatchObject({ stdout: 'Nothing to do.\n' });
     }
   },

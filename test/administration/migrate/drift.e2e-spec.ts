@@ -83,7 +83,7 @@ describe('migrate drift', () => {
     const [insertedAt = ''] = insert.split(' ');
     expect(await migrate('drift', '--since', insertedAt)).toMatchObject({ stdout: `${insert}\n` });
 
-    expect(await migrate('down', '--yes')).toMatchObject({ status: 0 });
+    expect(await migrate('down', '--yes')).toMatchObject({ status: 0, stderr: '' });
     copy.add('0102_more', `insert into code_list (name) values ('more');`);
     await migrateUp();
     expect(await migrate('drift')).toEqual(outcome);
@@ -138,7 +138,8 @@ describe('migrate drift', () => {
       `insert into communication_code select 'BULK', n::text, 'by hand' from generate_series(1, 1003) as n;
        update history set changed_at = now() - interval '91 days' where new_row ->> 'code' = '1'`,
     );
-    const { stdout } = await migrate('drift');
+    const { status, stdout, stderr } = await migrate('drift');
+    expect({ status, stderr }).toEqual({ status: 2, stderr: '' });
     const lines = stdout.trimEnd().split('\n');
     expect(lines).toHaveLength(1_001);
     expect(lines[0]).toContain('"code": "2"'); // code 1 was changed more than 90 days ago

@@ -30,7 +30,7 @@ describe('migrate new --from', () => {
       stderr: '',
     });
     expect(readdirSync(copy.migrations)).toHaveLength(MIGRATIONS.length + 2);
-    expect(await copy.run('migrate', 'up')).toMatchObject({ status: 0 });
+    expect(await copy.run('migrate', 'up')).toMatchObject({ status: 0, stderr: '' });
     const codes = await database.query('select code from communication_code order by 1');
     expect(codes).toEqual([{ code: 'A' }, { code: 'B' }]);
   });

@@ -139,7 +139,7 @@ order-scheduling
       canBreakClients: true,
     });
 
-    expect(await copy.run('migrate', 'up')).toMatchObject({ status: 0 });
+    expect(await copy.run('migrate', 'up')).toMatchObject({ status: 0, stderr: '' });
     copy.add('21000101000001_change', `update communication_code set description = 'Second';`, 'select 1;');
     const changed = await plan();
     expect(changed.stdout).toContain('    ~ codeType "A", code "B", description "First" → "Second" changed\n');
@@ -348,6 +348,6 @@ describe('migrate plan reports what the service would do:', () => {
 
   it('it refuses no key that ends in more than 30 days', async () => {
     copy.add('21000101000000_x', `update api_key set expires_at = now() + interval '31 days';`);
-    expect(await plan()).toMatchObject({ status: 0 });
+    expect(await plan()).toMatchObject({ status: 0, stderr: '' });
   });
 });
