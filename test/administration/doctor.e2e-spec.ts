@@ -130,6 +130,23 @@ it('the doctor prints the lines of the database while it still waits for the iss
   await ended;
 });
 
+it('the doctor asks the second issuer while it still waits for the first one', async () => {
+  issuer.fault = 'silent metadata';
+  const second = await Issuer.start();
+  const environment = {
+    DATABASE_URL: database.urlOf('order_lookup_service'),
+    ...issuer.environment,
+    OAUTH_ISSUER: `${issuer.url},${second.url}`,
+  };
+  const { child, output, ended } = startProgram([process.execPath, 'dist/doctor.js'], PROJECT, environment);
+  await until(async () => second.hits.has('/jwks'));
+  const before = output.stdout;
+  child.kill();
+  await ended;
+  await second.close();
+  expect(before).not.toMatch(/^\w+ +issuer/m);
+});
+
 describe("the doctor's line about the machine's clock", () => {
   const machineNow = Date.now.bind(Date);
   afterEach(() => void jest.restoreAllMocks());

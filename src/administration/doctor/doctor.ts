@@ -74,7 +74,9 @@ export async function runChecks(io: ProgramIo, input?: string): Promise<void> {
   }
   if (isPassed('configuration', checked)) {
     const configuration = readConfiguration(io.env);
-    for (const check of listIssuerChecks(configuration, given)) await run(check);
+    const issuerKeys = new IssuerKeys(configuration);
+    issuerKeys.askAll();
+    for (const check of listIssuerChecks(configuration, issuerKeys, given)) await run(check);
   }
   print(io, `\n${describeOutcome(checked)}`);
   io.exitCode = checked.some(({ result }) => result.state === 'fault') ? 2 : 0;
@@ -125,8 +127,7 @@ function isPassed(subject: string, checked: readonly CheckedSubject[]): boolean 
   return checked.some((one) => one.subject === subject && one.result.state !== 'fault');
 }
 
-function listIssuerChecks(configuration: Configuration, { tokens }: GivenCredentials): Check[] {
-  const issuerKeys = new IssuerKeys(configuration);
+function listIssuerChecks(configuration: Configuration, issuerKeys: IssuerKeys, { tokens }: GivenCredentials): Check[] {
   const ofIssuers = configuration.OAUTH_ISSUER.map((issuer): Check => ({
     subject: 'issuer',
     needs: [],

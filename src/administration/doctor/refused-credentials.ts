@@ -150,6 +150,12 @@ export class IssuerKeys {
 
   constructor(private readonly configuration: Configuration) {}
 
+  /** Asks all issuers at the same time. One after the other, each issuer that hangs would take 10 s. */
+  askAll(): void {
+    // A failure is ignored here, because `fetch` throws it to the check of the issuer
+    for (const issuer of this.configuration.OAUTH_ISSUER) this.fetch(issuer).catch(() => undefined);
+  }
+
   /** @throws IssuerFault if the issuer gives no key set */
   async fetch(issuer: string): Promise<FetchedKeys> {
     const fetched = this.fetched.get(issuer) ?? this.fetchNow(issuer);
