@@ -101,6 +101,22 @@ it('shows header and claims separately, because both may have a member of one na
   expect(shown).not.toContain('person');
 });
 
+it('shows all members of a refused token that help, and none that names a person', async () => {
+  const claims = { azp: 'a', appid: 'b', cid: 'c', scope: 's', scp: 't', typ: 'ID', token_use: 'id', nbf: 1 };
+  const text = await issuer.token({ header: { nonce: 'n' }, claims: { ...claims, sub: 'person', email: 'x@y' } });
+  const { text: shown } = await checkToken(text);
+  const members = JSON.parse(shown.slice(shown.indexOf('{'))) as Record<'header' | 'claims', object>;
+  expect(new Set(Object.keys(members.header))).toEqual(new Set(['alg', 'typ', 'kid', 'nonce']));
+  const named = ['iss', 'aud', 'client_id', 'iat', 'exp', ...Object.keys(claims)];
+  expect(new Set(Object.keys(members.claims))).toEqual(new Set(named));
+});
+
+it('shows 500 characters of the members, because a list of scopes may have any length', async () => {
+  const text = await issuer.token({ claims: { token_use: 'id', scope: 's'.repeat(5_000) } });
+  const { text: shown } = await checkToken(text);
+  expect(shown.slice(shown.indexOf('{'))).toHaveLength(500);
+});
+
 describe('a token that is no JWT', () => {
   const encode = (text: string) => Buffer.from(text).toString('base64url');
   const encrypted = [encode('{"alg":"RSA-OAEP","enc":"A256GCM"}'), 'a', 'b', 'c', 'd'].join('.');
