@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { sayIfLate } from './waiting.js';
 
 interface Options {
@@ -29,11 +30,19 @@ export function until(
 ): Promise<void> {
   const waiting: Waiting = { holds, what, limitMs, isOver: false };
   waitings.add(waiting);
-  return sayIfLate(what, () => ask(waiting, everyMs));
+  return sayIfLate(
+    () => describe(waiting),
+    () => ask(waiting, everyMs),
+  );
+}
+
+/** Returns the condition. If the last check has failed, adds its error. */
+function describe({ what, error }: Waiting): string {
+  return error === undefined ? what() : `${what()}\nThe last check failed: ${inspect(error)}`;
 }
 
 async function ask(waiting: Waiting, everyMs: number | undefined): Promise<void> {
-  const { holds, what, limitMs } = waiting;
+  const { holds, limitMs } = waiting;
   const startedAtMs = performance.now();
   while (!waiting.isOver) {
     try {
@@ -47,19 +56,19 @@ async function ask(waiting: Waiting, everyMs: number | undefined): Promise<void>
     }
     if (performance.now() > startedAtMs + limitMs) {
       waitings.delete(waiting);
-      throw new Error(`Not true after ${limitMs / 1_000} s: ${what()}`, { cause: waiting.error });
+      throw new Error(`Not true after ${limitMs / 1_000} s: ${describe(waiting)}`);
     }
     const pauseMs = everyMs ?? Math.max(20, (performance.now() - startedAtMs) / 10);
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
-  throw new Error(`the test has ended: ${what()}`);
+  throw new Error(`the test has ended: ${describe(waiting)}`);
 }
 
 /** Ends the waits of a test that ran out of time, so that its other hooks can clean up. Says for what they waited. */
 function endWaiting(): void {
   for (const waiting of waitings) {
     waiting.isOver = true;
-    console.error('not true when its test ended:', waiting.what(), waiting.error ?? '');
+    console.error(`not true when its test ended: ${describe(waiting)}`);
   }
   waitings.clear();
 }

@@ -25,5 +25,7 @@ it('a wait that ends in time says nothing, and gives its result', async () => {
 
 it('a wait with a limit fails after it, and says what is not true', async () => {
   const waiting = until(async () => false, { what: () => 'the service is ready', limitMs: 1 });
-  await expect(waiting).rejects.toThrow('Not true after 0.001 s: the service is ready');
+  await expect(waiting).rejects.toThrow(/^Not true after 0\.001 s: the service is ready$/);
+  const failing = until(() => Promise.reject(new Error('no port')), { what: () => 'it listens', limitMs: 1 });
+  await expect(failing).rejects.toThrow(/^Not true after 0\.001 s: it listens\nThe last check failed: Error: no port/);
 });
