@@ -1,4 +1,4 @@
 import './administration/cli/end-on-signals.js';
-// Imported dynamically, so that signals are handled first: Node.js loads all static imports before it runs any
+// This import is dynamic, because Node.js loads all static imports before it runs the file that handles signals
 const { runKeys } = await import('./administration/keys.program.js');
 await runKeys(process);

@@ -1,7 +1,7 @@
 import { type ProgramIo, createProgram, runProgram } from './cli/program.js';
 import { createExport, createShow } from './codes.js';
 
-const NOTES = 'The database is the one at DATABASE_URL. Nothing is changed.';
+const NOTES = 'The commands read the database at DATABASE_URL. They change nothing.';
 
 export function runCodes(io: ProgramIo): Promise<void> {
   const commands = [createShow(io), createExport(io)];

@@ -22,8 +22,12 @@ interface ShowOptions {
 
 export function createShow(io: ProgramIo): Command {
   return new Command('show')
-    .description('prints the answers as callers get them now, or at a later time')
-    .option('--at <TIME>', 'such as 2027-01-01T00:00:00Z, or 2027-01-01 for its beginning in UTC', parseTimeOrDate)
+    .description('prints the answers that callers get now, or at a later time')
+    .option(
+      '--at <TIME>',
+      'such as 2027-01-01T00:00:00Z, or 2027-01-01 for the beginning of that day in UTC',
+      parseTimeOrDate,
+    )
     .addOption(new Option('--area <AREA>', 'only the answer of this area, byte for byte').choices(ALL_AREAS))
     .action(async ({ at, area }: ShowOptions) => {
       const timeMs = at === undefined ? undefined : Date.parse(at);
@@ -32,7 +36,6 @@ export function createShow(io: ProgramIo): Command {
     });
 }
 
-/** Returns the answers for now or for a later time, from the rows that are committed now. */
 async function makeSnapshot(
   session: Session,
   manager: EntityManager,
@@ -69,7 +72,7 @@ function formatAnswer(snapshot: CodesSnapshot, area: AnyArea): string {
 
 export function createExport(io: ProgramIo): Command {
   return new Command('export')
-    .description('prints CSV (RFC 4180) in the order of the answers, as `migrate new --from` reads it')
+    .description('prints a list in the order of the answers, as the CSV (RFC 4180) that `migrate new --from` reads')
     .addArgument(new Argument('<LIST>').choices(Object.keys(LISTS)))
     .action(async (name: keyof typeof LISTS) => {
       const list = LISTS[name];

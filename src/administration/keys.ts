@@ -1,4 +1,4 @@
-// The commands `keys issue`, `list`, `rotate` and `revoke`. A key is printed once, and only its hash is stored.
+// The commands `keys issue`, `list`, `rotate` and `revoke`.
 import { Command, InvalidArgumentError } from 'commander';
 import { generateApiKey, hashApiKey } from '../auth/api-keys/api-key.js';
 import type { DatabaseAddress } from '../configuration/database-url.js';
@@ -10,7 +10,7 @@ import { type ProgramIo, commandLine, print, printJson } from './cli/program.js'
 
 /**
  * An SQL expression for the state of a key, by the database's clock. A key in the state `rotated` still works until
- * `revoked_at`. If you change the expression, change the check in `ApiKeysService`, or it and the commands disagree.
+ * `revoked_at`. If you change the expression, change the check in `ApiKeysService`, or commands and service disagree.
  */
 export const KEY_STATE = `case
     when revoked_at <= now() then 'revoked'
@@ -48,10 +48,10 @@ export function createIssue(io: ProgramIo): Command {
   return (
     new Command('issue')
       .description('makes a key, stores its hash and prints the key once')
-      // Not a requiredOption: if somebody misspells another option, commander would say that --client is missing
+      // Not a requiredOption: if another option is misspelt, commander would say that --client is missing
       .option('--client <NAME>', 'needed: whose key it is, such as "Acme TMS"')
       .option('--expires-in <TIME>', `such as 90d (${UNITS_HELP}); without it the key never expires`, parseDuration)
-      .option('--json', 'print it for programs')
+      .option('--json', 'print JSON for programs')
       .action(async ({ client, expiresIn, json }: IssueOptions) => {
         if (client === undefined) {
           throw new OperatorError(`Say whose key it is: ${commandLine('keys', 'issue --client "Acme TMS"')}`);
@@ -100,7 +100,7 @@ export function createList(io: ProgramIo): Command {
     .description('shows all keys, and their last use')
     .option('--client <NAME>', 'only the keys of this client')
     .option('--expiring <TIME>', `only keys that end within a time such as 30d (${UNITS_HELP})`, parseDuration)
-    .option('--json', 'print them for programs')
+    .option('--json', 'print JSON for programs')
     .action(async ({ client, expiring, json }: ListOptions) => {
       const values = [client ?? null, expiring ?? null];
       const { rows } = await withReading((session) => session.query<KeyRow>(LIST, values), io.env);
@@ -164,10 +164,10 @@ const REVOKE_LATER = `
 
 export function createRotate(io: ProgramIo): Command {
   return new Command('rotate')
-    .description('issues a second key of the same client and lifetime, and sets when the first one is revoked')
+    .description('issues a second key of the same client and lifetime, and sets when the first key is revoked')
     .argument('<KEY_ID>')
-    .option('--overlap <TIME>', `how long both are in force, such as 7d (${UNITS_HELP})`, parseDuration, '7 days')
-    .option('--json', 'print it for programs')
+    .option('--overlap <TIME>', `how long both keys are in force, such as 7d (${UNITS_HELP})`, parseDuration, '7 days')
+    .option('--json', 'print JSON for programs')
     .action(async (id: string, { overlap, json }: RotateOptions) => {
       const { issued, former } = await rotateKey(io.env, id, overlap);
       const end = `The first one, ${former.id}, is in force until ${former.endsAt.toISOString()}.`;
@@ -180,16 +180,16 @@ function rotateKey(address: DatabaseAddress, id: string, overlap: string) {
   return changeKeys(address, async (session) => {
     const { rows } = await session.query<FormerKey>(REVOKE_LATER, [id, overlap]);
     const [former] = rows;
-    if (!former) throw await explainNoRotation(session, id);
+    if (!former) throw await explainRefusedRotation(session, id);
     return { issued: await insertKey(session, former), former };
   });
 }
 
-async function explainNoRotation(session: Session, id: string): Promise<OperatorError> {
+async function explainRefusedRotation(session: Session, id: string): Promise<OperatorError> {
   const [state] = await readColumn(session, `select ${KEY_STATE} from api_key where id::text = lower($1)`, [id]);
   if (state === undefined) return unknownId();
-  const another = commandLine('keys', 'issue');
-  return new OperatorError(`The key is ${state}. Only a key in force can be rotated. To issue a new key: ${another}`);
+  const issue = commandLine('keys', 'issue');
+  return new OperatorError(`The key is ${state}. Only a key in force can be rotated. To issue a new key: ${issue}`);
 }
 
 interface RevokedKey {
@@ -198,7 +198,7 @@ interface RevokedKey {
   readonly revokedAt: Date;
 }
 
-/** A key that is revoked already keeps the time of its first revocation. */
+/** If a key was revoked before, it keeps the earlier time. */
 const REVOKE = `
   update api_key set revoked_at = least(revoked_at, now()) where id::text = lower($1)
   returning id, client, revoked_at as "revokedAt"`;
@@ -217,7 +217,7 @@ export function createRevoke(io: ProgramIo): Command {
     });
 }
 
-/** Runs the work in one transaction, whose name in the change history is APPLICATION. */
+/** Runs the work in one transaction. The change history names APPLICATION as the program. */
 function changeKeys<T>(address: DatabaseAddress, work: (session: Session) => Promise<T>): Promise<T> {
   return withWriting(async (session) => {
     await session.query(`set local application_name = '${APPLICATION}'`);
@@ -225,10 +225,10 @@ function changeKeys<T>(address: DatabaseAddress, work: (session: Session) => Pro
   }, address);
 }
 
-/** A new key, which is printed once. */
 interface IssuedKey {
   readonly id: string;
   readonly client: string;
+  /** The secret itself. It is printed once, and only its hash is stored. */
   readonly key: string;
   readonly expiresAt: Date | null;
 }

@@ -7,7 +7,8 @@ import { createPlan } from './migrate/plan.command.js';
 import { createStatus } from './migrate/status.command.js';
 import { createUp } from './migrate/up.command.js';
 
-const NOTES = 'The database is the one at DATABASE_URL. The commands check, and new without --from, need no database.';
+const NOTES = `The command check, and new without --from, need no database.
+The other commands use the database at DATABASE_URL.`;
 
 export function runMigrate(io: ProgramIo): Promise<void> {
   const creators = [createUp, createDown, createStatus, createNew, createPlan, createDrift, createCheck];

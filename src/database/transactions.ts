@@ -149,6 +149,9 @@ function personSettings(): string[] {
   return person === '' ? [] : [`set local order_lookup.person = ${escapeLiteral(person)}`];
 }
 
+/** The role of docs/operators.md. A database of a provider may have a single role of another name instead. */
+export const DOCUMENTED_OWNER = 'order_lookup_owner';
+
 /**
  * Sets the role to the owner of the tables. Otherwise new tables would belong to a member of that role, and the owner
  * could not change them. `assertOwner` of migration-owner.ts has checked that the member may set the role.
@@ -156,7 +159,7 @@ function personSettings(): string[] {
 const SET_OWNER = `do $$ declare owner name; begin
   select coalesce(
     (select pg_get_userbyid(relowner) from pg_class where oid = to_regclass('public.pgmigrations')),
-    (select rolname from pg_roles where rolname = 'order_lookup_owner'),
+    (select rolname from pg_roles where rolname = '${DOCUMENTED_OWNER}'),
     current_user
   ) into owner;
   execute format('set role %I', owner);

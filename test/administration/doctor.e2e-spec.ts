@@ -431,7 +431,7 @@ describe('for a credential that does not pass', () => {
       },
       { given: await tokenWith({ iss: 'other' }), sentence: /reason "issuer".*"iss":"other"/ },
       { given: 'a.b.c.d.e', sentence: /it is encrypted \(JWE\)/ },
-      { given: await issuer.token(), sentence: /it lacks the scope lookups.read: 403/ },
+      { given: await issuer.token(), sentence: /it lacks the scope lookups.read, so the service answers 403/ },
     ];
     const revoked = await issueKey(database, { revokedAt: now });
     const expired = await issueKey(database, { expiresAt: now });

@@ -7,28 +7,28 @@ interface LocalRun {
   readonly program: ProgramName;
   readonly words: readonly string[];
   readonly environment: Record<string, string>;
-  /** The folder of a copy of the project. By default the project itself is used. */
+  /** The folder of a copy of the project, or by default of the project itself. */
   readonly folder?: string | undefined;
-  /** The text on standard input. After this text the input ends. */
+  /** The whole text on standard input. */
   readonly input?: string | undefined;
   /** True if standard input and output seem to be a terminal. */
   readonly isTerminal?: boolean;
 }
 
-/** The function in `administration/NAME.program.ts` that runs the program NAME. */
+/** For each program NAME, the function of `administration/NAME.program.ts` that runs it. */
 const RUNS = { migrate: 'runMigrate', keys: 'runKeys', codes: 'runCodes', doctor: 'runDoctor' } as const;
 
 type Runs = Readonly<Record<(typeof RUNS)[ProgramName], (io: ProgramIo) => Promise<void>>>;
 
-/** @throws Error if Node.js or OpenTelemetry reads a variable of these: they read it only once in a process */
+/** @throws Error if a variable is one of Node.js or OpenTelemetry, which read their variables only once in a process */
 export function assertLocal(environment: Record<string, string>): void {
   const names = Object.keys(environment).filter((name) => /^(NODE|OTEL)_/.test(name));
   if (names.length > 0) throw new Error(`${names.join()} needs a process of its own`);
 }
 
 /**
- * Runs a program of ours to its end in the process of the test. This takes a tenth of the time of a process of its own.
- * Use `startProgram` to test signals, and what belongs to a process.
+ * Runs one of the four programs to its end in the process of the test, ten times as fast as in a new process. To test
+ * signals, use `startProgram` (program.ts), which starts a process.
  */
 export async function runLocally({
   program,
@@ -53,7 +53,7 @@ export async function runLocally({
   return { status: Number(io.exitCode ?? 0), stdout: stdout.text(), stderr: stderr.text() };
 }
 
-/** Runs a line such as `keys list` in the process of the test. Its words must not contain spaces. */
+/** Runs a line such as `keys list` in the process of the test. A word of the line cannot contain a space. */
 export function runLine(line: string, environment: Record<string, string>, folder?: string): Promise<Outcome> {
   const [program, ...words] = line.split(' ');
   return runLocally({ program: program as ProgramName, words, environment, folder });

@@ -1,9 +1,9 @@
-// Jest's fake clock in place of `performance.now()`, by which the services of this process measure ages and pauses.
+// Replaces `performance.now()`, by which the services in this process measure ages and pauses, with Jest's fake clock.
 // Call these functions before the first service starts, because the fake clock begins at zero.
 import { jest } from '@jest/globals';
 
-/** All that Jest can fake, except `performance`. */
-const OTHERS = [
+/** Everything that Jest can fake, except `performance`. */
+const NOT_FAKED = [
   'Date',
   'hrtime',
   'nextTick',
@@ -16,12 +16,12 @@ const OTHERS = [
   'clearTimeout',
 ] as const;
 
-/** Stops the clock. An action that may happen once in some seconds then happens only once. */
+/** Stops the clock, so that an action that a service repeats at most once a minute happens only once. */
 export function stopMonotonicClock(): void {
-  jest.useFakeTimers({ doNotFake: [...OTHERS] });
+  jest.useFakeTimers({ doNotFake: [...NOT_FAKED] });
 }
 
-/** Lets the clock run as the machine's, until `jest.advanceTimersByTime` moves it forward. */
+/** Lets the fake clock run at normal speed. A test can move it forward with `jest.advanceTimersByTime`. */
 export function useMovableClock(): void {
-  jest.useFakeTimers({ doNotFake: [...OTHERS], advanceTimers: true });
+  jest.useFakeTimers({ doNotFake: [...NOT_FAKED], advanceTimers: true });
 }

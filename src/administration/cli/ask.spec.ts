@@ -15,22 +15,25 @@ it.each([
   { answer: 'no\n', isYes: false },
   { answer: '\n', isYes: false },
   { answer: 'yesterday\n', isYes: false },
-])('takes the answer $answer', async ({ answer, isYes }) => {
+])('asks, and returns $isYes for the answer $answer', async ({ answer, isYes }) => {
   const person = terminal();
   person.input.write(answer);
   expect(await isAgreed('Undo this? ', person)).toBe(isYes);
   expect(String(person.output.read())).toContain('Undo this? ');
 });
 
-it('takes an input that ends at the question for a no', async () => {
+it('returns false if the input ends before an answer', async () => {
   const person = terminal();
   const answering = isAgreed('Undo this? ', person);
   person.input.end();
   expect(await answering).toBe(false);
 });
 
-it.each([{ isInput: false }, { isOutput: false }])('asks nobody if %j', async (lacking) => {
-  const person = terminal(lacking);
+it.each([
+  { what: 'input', isTerminal: { isInput: false } },
+  { what: 'output', isTerminal: { isOutput: false } },
+])('returns false without a question if the $what is no terminal', async ({ isTerminal }) => {
+  const person = terminal(isTerminal);
   person.input.end('yes\n');
   expect(await isAgreed('Undo this? ', person)).toBe(false);
   expect(person.output.read()).toBeNull();

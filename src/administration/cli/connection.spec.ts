@@ -21,7 +21,7 @@ function withDryRun<T>(work: Work<T>, ofDatabase: DatabaseAddress): Promise<T> {
   return withDatabase((used) => used.within('dryRun', work), ofDatabase);
 }
 
-/** What a person reads at the command line. */
+/** Returns what a person reads at the command line if the work fails. */
 async function sentenceOf(work: Promise<unknown>): Promise<string> {
   return work.then(() => 'no error', describeError);
 }
@@ -74,60 +74,60 @@ it('names the encoding of a database that it cannot use, and the one that is nee
   }
 });
 
-it('tries again if the first connections are refused, as those of a new pod are', async () => {
+it('tries again if the first connections are refused, which happens to a new pod', async () => {
   const port = await freePort();
   const { hostname, port: postgresPort } = new URL(database.url);
-  const node = createServer((pod) => {
+  const proxy = createServer((client) => {
     const server = connect(Number(postgresPort), hostname);
-    pod.pipe(server).pipe(pod);
+    client.pipe(server).pipe(client);
   });
   const url = Object.assign(new URL(database.url), { port, hostname: '127.0.0.1' }).href;
   const reading = withReading((session) => readColumn(session, `select 'read'`), { DATABASE_URL: url });
-  await pause(400); // as long as a node takes to apply the policies to a new pod
-  node.listen(port, '127.0.0.1');
+  await pause(400); // a Kubernetes node applies its policies to a new pod about this late
+  proxy.listen(port, '127.0.0.1');
   expect(await reading).toEqual(['read']);
-  node.close();
+  proxy.close();
 });
 
 /** PostgreSQL's answer while it starts: an ErrorResponse with the SQLSTATE 57P03. */
 const IS_STARTING = Buffer.from('E\0\0\0\x23SFATAL\0C57P03\0Mis starting up\0\0');
 
-it.each<{ what: string; refuse: (pod: Socket) => void }>([
-  { what: 'reset', refuse: (pod) => pod.resetAndDestroy() },
-  { what: 'told that PostgreSQL starts', refuse: (pod) => pod.once('data', () => pod.end(IS_STARTING)) },
+it.each<{ what: string; refuse: (client: Socket) => void }>([
+  { what: 'reset', refuse: (client) => client.resetAndDestroy() },
+  { what: 'told that PostgreSQL starts', refuse: (client) => client.once('data', () => client.end(IS_STARTING)) },
 ])('tries again if the first connections are $what', async ({ refuse }) => {
   const { hostname, port: postgresPort } = new URL(database.url);
   let refusals = 2;
-  const node = createServer((pod) => {
+  const proxy = createServer((client) => {
     refusals -= 1;
-    if (refusals < 0) pod.pipe(connect(Number(postgresPort), hostname)).pipe(pod);
-    else refuse(pod);
+    if (refusals < 0) client.pipe(connect(Number(postgresPort), hostname)).pipe(client);
+    else refuse(client);
   });
-  const port = await listen(node.unref());
+  const port = await listen(proxy.unref());
   const url = Object.assign(new URL(database.url), { port, hostname: '127.0.0.1' }).href;
   expect(await withReading((session) => readColumn(session, `select 'read'`), { DATABASE_URL: url })).toEqual(['read']);
-  node.close();
+  proxy.close();
 });
 
-it('does not try again after an error that does not end by itself', async () => {
+it('does not try again if the password is wrong', async () => {
   const startedAtMs = performance.now();
   const DATABASE_URL = database.url.replace('tests-only', 'wrong');
   await expect(withReading(async () => undefined, { DATABASE_URL })).rejects.toThrow('Correct role and password');
   expect(performance.now() - startedAtMs).toBeLessThan(5_000);
 });
 
-describe('limits that the database sets for its sessions', () => {
+describe('timeouts that the database sets for its sessions', () => {
   const limited = createDatabase();
   afterAll(async () => (await limited).drop());
 
   it.each([
     { kind: 'a reading', transaction: withReading },
-    { kind: 'a writing', transaction: withWriting },
-  ])('end no transaction: $kind', async ({ transaction }) => {
+    { kind: 'a transaction that writes', transaction: withWriting },
+  ])('do not end $kind', async ({ transaction }) => {
     const { name, query, url } = await limited;
-    const known = await query<{ name: string }>(`select name from pg_settings where name in
+    const limits = await query<{ name: string }>(`select name from pg_settings where name in
       ('statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout')`);
-    for (const limit of known) await query(`alter database ${name} set ${limit.name} = '300ms'`);
+    for (const limit of limits) await query(`alter database ${name} set ${limit.name} = '300ms'`);
     const slow = transaction(
       async (session) => {
         await session.query('select pg_sleep(0.4)');
@@ -140,10 +140,10 @@ describe('limits that the database sets for its sessions', () => {
   });
 });
 
-const limits = await database.query<{ name: string }>(
+const transactionLimits = await database.query<{ name: string }>(
   `select name from pg_settings where name in ('idle_in_transaction_session_timeout', 'transaction_timeout')`,
 );
-it.each(limits)('a session that the limit $name has closed names the limit', async ({ name }) => {
+it.each(transactionLimits)('names the limit $name by which PostgreSQL closed the session', async ({ name }) => {
   const reading = withReading(async (session) => {
     await session.query(`set local ${name} = '10ms'`);
     await once(session, 'end');
@@ -190,7 +190,7 @@ it('says that nobody knows whether the change was made if COMMIT got no answer',
 });
 
 it('opens one session, however many transactions a command needs', async () => {
-  const backends = await withDatabase(async (used) => {
+  const processIds = await withDatabase(async (used) => {
     const read = () => used.within('read', (session) => readColumn<number>(session, 'select pg_backend_pid()'));
     return [
       await read(),
@@ -198,5 +198,5 @@ it('opens one session, however many transactions a command needs', async () => {
       await used.within('write', (session) => readColumn<number>(session, 'select pg_backend_pid()')),
     ];
   }, address);
-  expect(new Set(backends.flat()).size).toBe(1);
+  expect(new Set(processIds.flat()).size).toBe(1);
 });

@@ -10,7 +10,7 @@ const DEMO_REMEDY =
   'Export this variable, or write it into the file .env, which npm run reads. To use the database of the demo, run: ' +
   '. .data/demo.env';
 
-/** Parses the address. Throws OperatorError, which names the variable, but no part of the connection string. */
+/** @throws OperatorError that names the variable, but no part of the connection string, which has a password */
 export function parseAddress(address: DatabaseAddress): ConnectionFields {
   try {
     return parseDatabaseAddress(address);
@@ -25,7 +25,7 @@ export function describeTarget(address: DatabaseAddress): string {
   return `the ${describeDatabase(parseAddress(address))}`;
 }
 
-/** Runs the work with a database of one session, and closes it afterwards. */
+/** Runs the work with a `Database` that opens one session, and closes the session afterwards. */
 export async function withDatabase<T>(work: (database: Database) => Promise<T>, address: DatabaseAddress): Promise<T> {
   const fields = parseAddress(address);
   const database = new Database(new DataSource(sourceOptions(fields, COMMAND)), fields, COMMAND);
@@ -36,7 +36,7 @@ export async function withDatabase<T>(work: (database: Database) => Promise<T>, 
   }
 }
 
-/** Runs the work in one reading, with one snapshot. */
+/** Runs the work in one transaction that only reads. All its queries see the same snapshot. */
 export function withReading<T>(work: Work<T>, address: DatabaseAddress): Promise<T> {
   return withDatabase((database) => database.within('read', work), address);
 }
@@ -51,7 +51,7 @@ export async function readColumn<T = string>(session: Session, text: string, val
   return rows.map(([first]) => first);
 }
 
-/** Returns the time in milliseconds since the epoch, by the clock of the database, which the service uses, too. */
+/** Returns the time of the database in milliseconds since the epoch. The service uses the same clock. */
 export async function readClock(session: Session): Promise<number> {
   const [now] = await readColumn<Date>(session, 'select now()');
   if (now === undefined) throw new Error('PostgreSQL returned no time');

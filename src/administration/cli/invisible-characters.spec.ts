@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { showInvisible } from './invisible-characters.js';
 
-/** The characters that this version of Node.js knows as white space, as format characters, or as drawn by nothing. */
+/** The white space, format characters and characters drawn as nothing that this version of Node.js knows. */
 const KNOWN_TO_UNICODE = /[\p{White_Space}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
 
 it('shows every invisible character of Unicode as an escape, except the space', () => {

@@ -1,9 +1,7 @@
 /**
- * Characters that people cannot see or type in a name, a code or a client: format characters (category Cf), characters
- * that are drawn as nothing (Default_Ignorable_Code_Point, the empty Braille pattern), and white space other than the
- * ordinary space. They are listed here, because each version of Node.js has another version of Unicode. The function
- * `is_visible` of the database has the same list: test/database/constraints.e2e-spec.ts compares the two. The
- * database's function `is_clean` refuses the control characters that are not in this list.
+ * Format characters, characters that are drawn as nothing, and white space other than the ordinary space. They are
+ * listed, because each version of Node.js has another version of Unicode. The database's function `is_visible` has the
+ * same list: test/database/constraints.e2e-spec.ts compares them. `is_clean` refuses the other control characters.
  */
 const INVISIBLE_CHARACTERS = new RegExp(
   [

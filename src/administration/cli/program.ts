@@ -37,7 +37,7 @@ interface ProgramOptions {
 const NPM_RULE = 'Without "--", npm reads the options itself and does not pass them on.';
 
 export function createProgram({ name, commands, notes }: ProgramOptions, { stdout }: ProgramIo): Command {
-  const program = new Command(isThroughNpm() ? `npm run ${name} --` : `node dist/${name}.js`)
+  const program = new Command(isStartedByNpm() ? `npm run ${name} --` : `node dist/${name}.js`)
     .addHelpText('after', ['', notes, ...npmRule()].join('\n'))
     .helpCommand(false)
     .configureOutput({
@@ -72,9 +72,9 @@ export function printJson(io: ProgramIo, value: unknown): void {
   print(io, JSON.stringify(value));
 }
 
-/** Returns a command line to type. It begins with npm if npm started this program, otherwise with node (the image). */
+/** Returns a command line to type: `npm run …` if npm started this program, else `node dist/…`, as in the image. */
 export function commandLine(program: ProgramName, words = ''): string {
-  if (!isThroughNpm()) return `node dist/${program}.js ${words}`.trimEnd();
+  if (!isStartedByNpm()) return `node dist/${program}.js ${words}`.trimEnd();
   return words === '' ? `npm run ${program}` : `npm run ${program} -- ${words}`;
 }
 
@@ -97,23 +97,23 @@ function describeUsage({ code, message }: CommanderError, program: Command, { ar
     .replace(/\.$/, '');
   const sentence = isCommandMissing ? `a command is missing: ${names.join(', ')}` : fault;
   const usage = command === program ? program.name() : `${program.name()} ${command.name()}`;
-  // Without "--" npm keeps `--from` and passes on `FILE.csv`, which is a word too many
+  // Without "--" npm keeps the option `--from` for itself, and passes on only `FILE.csv`
   const rule = code === 'commander.excessArguments' ? npmRule() : [];
   return [`${sentence}. Usage: ${usage} ${command.usage()}`, ...rule].join('. ');
 }
 
-/** Keeps the command and its status from failing if the reader of the output closes early, as `head` does. */
+/** Lets the command go on, and keep its status, if the reader of the output closes early, as `head` does. */
 function outliveReader({ stdout }: ProgramIo): void {
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') process.exit(1);
   });
 }
 
-/** Returns whether npm started this program. A setting of npm must not become an option of a command. */
-function isThroughNpm(): boolean {
+/** Does not read `npm_config_…` variables as options, because a setting in .npmrc would become an option. */
+function isStartedByNpm(): boolean {
   return process.env['npm_lifecycle_event'] !== undefined;
 }
 
 function npmRule(): string[] {
-  return isThroughNpm() ? [NPM_RULE] : [];
+  return isStartedByNpm() ? [NPM_RULE] : [];
 }

@@ -1,6 +1,6 @@
-// Reads a CSV file (RFC 4180) of a list as spreadsheets save it: with commas or semicolons, any line ends, and perhaps
-// a byte order mark. A line of separators only is an empty line. Empty cells at the end are ignored. This file checks
-// the form. The constraints of the table check the content of the cells.
+// Reads a list from a CSV file (RFC 4180) as spreadsheets save it: with commas or semicolons, and any line ends. Lines
+// of separators only, and empty cells at the end of a line, are ignored. Only the form and the times are checked here.
+// The constraints of the table check the other cells.
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { CsvError, parse } from 'csv-parse/sync';
@@ -37,33 +37,33 @@ interface CsvText {
 
 const MAX_FAULTS = 20;
 const SHOWN_CHARACTERS = 60;
+/** The beginning of a formula, such as ="007", by which scripts make a spreadsheet keep the zeros. */
+const FORMULA_CELL = /(?:^|[,;])=/;
 
 /** @throws OperatorError with all faults of the form, each with its line in the file */
 export async function readCsvFile(path: string): Promise<CsvFile> {
   const { header, headerLine, records, faults } = parseCsv(await readBytes(path));
-  const named = header.filter((name) => name !== '');
-  const list = findList(named);
+  const names = header.filter((name) => name !== '');
+  const list = findList(names);
   if (!list) {
-    const headerFaults = faults.length > 0 ? faults : [{ line: headerLine, message: describeHeader(named) }];
+    const headerFaults = faults.length > 0 ? faults : [{ line: headerLine, message: describeHeader(names) }];
     throw toOperatorError(path, headerFaults);
   }
-  const columns = listFileColumns(list).filter(({ name }) => named.includes(name));
-  const found = [...faults];
-  const lines = new Map<string, number>();
+  const columns = listFileColumns(list).filter(({ name }) => names.includes(name));
+  const allFaults = [...faults];
+  const firstLines = new Map<string, number>();
   const rows: Row[] = [];
   for (const record of records) {
     const row = toRow(columns, header, record);
     const key = joinFields(row, list.key);
-    const messages = [...findSurplus(header, record), ...findWrongTimes(columns, row)];
-    const sameLine = lines.get(key);
-    if (sameLine !== undefined) {
-      messages.push(`it has the same ${list.key.join(' and ')} as line ${sameLine}. Remove one of the two lines.`);
-    }
-    lines.set(key, sameLine ?? record.line);
+    const messages = [...findUnnamedCells(header, record), ...findWrongTimes(columns, row)];
+    const firstLine = firstLines.get(key);
+    if (firstLine === undefined) firstLines.set(key, record.line);
+    else messages.push(`it has the same ${list.key.join(' and ')} as line ${firstLine}. Remove one of the two lines.`);
     rows.push(row);
-    found.push(...messages.map((message) => ({ line: record.line, message })));
+    allFaults.push(...messages.map((message) => ({ line: record.line, message })));
   }
-  if (found.length > 0) throw toOperatorError(path, found);
+  if (allFaults.length > 0) throw toOperatorError(path, allFaults);
   return { list, rows };
 }
 
@@ -76,10 +76,10 @@ async function readBytes(path: string): Promise<Uint8Array> {
   }
 }
 
-/** Returns all records, or the records before the first wrong quote. After it, nobody knows which text is quoted. */
+/** Returns all records, or only those before the first wrong quote: after it, nobody knows which text is quoted. */
 function parseCsv(bytes: Uint8Array): CsvText {
   if (!isUtf8(bytes)) return withFault(1, 'the file is not in UTF-8. Save it as "CSV UTF-8".');
-  // TextDecoder removes the byte order mark. A line that somebody has appended may have another line end
+  // TextDecoder removes the byte order mark. Line ends may differ, because somebody may have appended a line
   const text = new TextDecoder().decode(bytes).replaceAll(/\r\n?/g, '\n');
   const nulAt = text.indexOf('\0');
   if (nulAt >= 0) {
@@ -102,7 +102,7 @@ function parseCsv(bytes: Uint8Array): CsvText {
     });
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    faults.push(describeQuotes(text, findNextLine(text, lastLine)));
+    faults.push(describeWrongQuote(text, findNextLine(text, lastLine)));
   }
   const [header = { cells: [], line: 1 }, ...others] = records;
   const names = header.cells.map((name) => name.trim());
@@ -113,7 +113,7 @@ function withFault(line: number, message: string): CsvText {
   return { header: [], headerLine: 1, records: [], faults: [{ line, message }] };
 }
 
-/** Returns the separator. Excel writes semicolons if the comma is the decimal sign. No column's name contains ";". */
+/** Returns `;` if the header contains it: Excel writes semicolons if the comma is the decimal sign. */
 function findDelimiter(text: string): string {
   const header = text.split('\n').find(hasText) ?? '';
   return header.includes(';') ? ';' : ',';
@@ -123,28 +123,27 @@ function countLineBreaks(text: string): number {
   return text.split('\n').length - 1;
 }
 
-/** Returns the number of the first line after `line` that has text, or 1 if there is none. The first line is 1. */
+/** Returns the number of the first line after `line` that has text, or 1 if there is none. */
 function findNextLine(text: string, line: number): number {
   const lines = text.split('\n');
   const found = lines.findIndex((content, at) => at >= line && hasText(content));
   return Math.max(found, 0) + 1;
 }
 
-/** Returns the fault of a line with a wrong quote. Scripts write ="007" so that a spreadsheet keeps the zeros. */
-function describeQuotes(text: string, line: number): Fault {
+function describeWrongQuote(text: string, line: number): Fault {
   const content = text.split('\n')[line - 1] ?? '';
-  const message = /(?:^|[,;])=/.test(content)
+  const message = FORMULA_CELL.test(content)
     ? 'it has a formula, such as ="007". Write only the text, such as 007.'
     : 'its quotes are wrong. Between quotes, write "" for each quote.';
   return { line, message };
 }
 
-/** Returns whether a line contains more than separators and empty quotes. */
+/** Returns false for a line such as `;"";`, which has only separators and empty quotes. */
 function hasText(line: string): boolean {
   return /[^\s,;]/.test(line.replaceAll('""', ''));
 }
 
-/** Returns the list with these columns, in any order. A nullable column may be missing, because older files lack it. */
+/** Returns the list with these columns, in any order. Files from before a nullable column was added lack the column. */
 function findList(names: readonly string[]): Table | undefined {
   if (new Set(names).size < names.length) return undefined;
   return Object.values(LISTS).find((list) => {
@@ -164,23 +163,22 @@ function describeHeader(names: readonly string[]): string {
       .map(({ name }) => name)
       .join(','),
   );
-  const example = commandLine('codes', 'export');
+  const exportCommand = commandLine('codes', 'export');
   const needed = `The columns ${forms.join(', or ')} are needed`;
-  return `the columns are "${names.join(',')}". ${needed}, as in a file of this command: ${example}`;
+  return `the columns are "${names.join(',')}". ${needed}, as in a file of this command: ${exportCommand}`;
 }
 
-/** Returns the fields of a record. A missing last cell is an empty text. A wrong time is returned as it is. */
+/** Returns the fields of a record. A wrong time stays as it is, and `findWrongTimes` reports it. */
 function toRow(columns: readonly Column[], header: readonly string[], { cells }: CsvRecord): Row {
   const fields = columns.map((column) => {
-    const text = cells[header.indexOf(column.name)] ?? '';
+    const text = cells[header.indexOf(column.name)] ?? ''; // empty if the line ends before this cell
     const time = isTime(column) ? parseTime(text) : undefined;
     return [column.name, time ?? text] as const;
   });
   return Object.fromEntries(fields);
 }
 
-/** Returns a message for each cell that has text but whose column has no name. */
-function findSurplus(header: readonly string[], { cells }: CsvRecord): string[] {
+function findUnnamedCells(header: readonly string[], { cells }: CsvRecord): string[] {
   const messages: string[] = [];
   for (const [index, cell] of cells.entries()) {
     const isNamed = Boolean(header[index]);
@@ -190,7 +188,7 @@ function findSurplus(header: readonly string[], { cells }: CsvRecord): string[] 
   return messages;
 }
 
-/** Returns a message for each timestamp that PostgreSQL would have to guess: without a zone, or like 01/02/2027. */
+/** Returns a message for each time that PostgreSQL would have to guess: without a zone, or such as 01/02/2027. */
 function findWrongTimes(columns: readonly Column[], row: Row): string[] {
   const messages: string[] = [];
   for (const column of columns) {

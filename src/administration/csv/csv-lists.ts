@@ -5,10 +5,10 @@ import { CODE_LIST_VALUE, COMMUNICATION_CODE, type Column, type Table } from '..
 /** The fields of a row by column. An empty text stands for null. A time is in UTC, as short as RFC 3339 permits. */
 export type Row = Readonly<Record<string, string>>;
 
-/** The tables by the words of the command line. */
+/** The tables by their names on the command line. */
 export const LISTS = { 'communication-codes': COMMUNICATION_CODE, 'code-lists': CODE_LIST_VALUE } as const;
 
-/** The column that files do not have, because the order of their lines is the order of the values. */
+/** The only column that is not in files: there, the order of the lines is the order of the values. */
 export const POSITION = 'position';
 
 export function isTime({ type }: Column): boolean {
@@ -27,14 +27,14 @@ export function joinFields(row: Row, columns: readonly string[]): string {
 /** Returns all rows, in the order of the answers. */
 export async function readList(client: Client, { name, columns, order }: Table): Promise<Row[]> {
   const fields = columns.map((column) => `${toText(column)} as ${column.name}`);
-  // Without the table's name PostgreSQL would sort by the result's column, which is a text: 10 before 9
+  // Without the table's name PostgreSQL would sort by the result's column, which is text: 10 before 9
   const sorting = order.map((column) => `${name}.${column}`);
   const query = `select ${fields.join(', ')} from public.${name} order by ${sorting.join(', ')}`;
   const { rows } = await client.query<Row>(query);
   return rows;
 }
 
-/** Returns SQL for a column as text. `to_jsonb` writes a time by ISO 8601, also under another `datestyle`. */
+/** Returns SQL for a column as text. `to_jsonb` writes a time by ISO 8601, whatever `datestyle` is. */
 function toText(column: Column): string {
   const { name } = column;
   const text = isTime(column) ? `pg_catalog.to_jsonb(${name} at time zone 'UTC') #>> '{}' || 'Z'` : `${name}::text`;

@@ -1,4 +1,4 @@
-// Writes the statements of a migration that changes a table to the content of a CSV file.
+// Writes the statements of a migration that gives a table the content of a CSV file.
 import { type Client, escapeLiteral } from 'pg';
 import { groupBy } from '../../lookups/group-by.js';
 import { CODE_LIST_VALUE, type Table } from '../../database/tables.js';
@@ -25,48 +25,50 @@ export interface Statements {
 export async function compareWithTable(client: Client, file: CsvFile, isComplete: boolean): Promise<Statements> {
   const { list } = file;
   const present = await readList(client, list);
-  const former = new Map(keyed(list, present));
-  // A column that the file lacks keeps its content
-  const wanted = new Map(keyed(list, file.rows).map(([key, row]) => [key, { ...former.get(key), ...row }]));
-  const named = present.filter((row) => wanted.has(joinFields(row, list.key)));
-  const staying = isComplete ? named : present;
+  const presentByKey = new Map(pairWithKeys(list, present));
+  const wantedByKey = new Map<string, Row>();
+  for (const [key, row] of pairWithKeys(list, file.rows)) {
+    wantedByKey.set(key, { ...presentByKey.get(key), ...row }); // a column that the file lacks keeps its content
+  }
+  const inFile = present.filter((row) => wantedByKey.has(joinFields(row, list.key)));
+  const staying = isComplete ? inFile : present;
   const after =
     list === CODE_LIST_VALUE
-      ? arrangeLists(staying, [...wanted.values()])
-      : [...new Map([...keyed(list, staying), ...wanted]).values()];
+      ? arrangeLists(staying, [...wantedByKey.values()])
+      : [...new Map([...pairWithKeys(list, staying), ...wantedByKey]).values()];
   const changes = compareRows(list, present, after);
   const reversed = { table: list, before: changes.after, after: changes.before };
-  const lackingCount = present.length - named.length;
+  const lackingCount = present.length - inFile.length;
   return { up: formatStatements(changes), down: formatStatements(reversed), lackingCount };
 }
 
-function keyed({ key }: Table, rows: readonly Row[]): [string, Row][] {
+function pairWithKeys({ key }: Table, rows: readonly Row[]): [string, Row][] {
   return rows.map((row) => [joinFields(row, key), row]);
 }
 
-/** Returns the values of all code lists, with positions. In a list that the file does not name, positions stay. */
+/** Returns the values of all code lists, with positions. If the file lacks a list, its values keep their positions. */
 function arrangeLists(staying: readonly Row[], wanted: readonly Row[]): Row[] {
   const wantedByList = groupBy(wanted, (row) => row['code_list']);
-  const formerByList = groupBy(staying, (row) => row['code_list']);
-  const names = new Set([...formerByList.keys(), ...wantedByList.keys()]);
-  return [...names].flatMap((name) => arrangeValues(formerByList.get(name) ?? [], wantedByList.get(name) ?? []));
+  const stayingByList = groupBy(staying, (row) => row['code_list']);
+  const names = new Set([...stayingByList.keys(), ...wantedByList.keys()]);
+  return [...names].flatMap((name) => arrangeValues(stayingByList.get(name) ?? [], wantedByList.get(name) ?? []));
 }
 
 /**
- * Returns the values of one list in the order of a file, with positions. A value that the file lacks stays after the
- * value that precedes it now. If a file names new values only, they come last.
- * @param former the values that stay, in their present order
+ * Returns the values of one list in the order of the file, with positions. A value that the file lacks stays after the
+ * value that precedes it now. If the file has only new values, they come last.
+ * @param staying values of the table, in their present order
  * @param wanted the values of the file, in the order of its lines
  */
-export function arrangeValues(former: readonly Row[], wanted: readonly Row[]): Row[] {
+export function arrangeValues(staying: readonly Row[], wanted: readonly Row[]): Row[] {
   const order = [...wanted];
-  for (const [index, row] of former.entries()) {
+  for (const [index, row] of staying.entries()) {
     if (findValue(wanted, row) >= 0) continue;
-    const neighbour = former[index - 1];
-    const place = neighbour ? findValue(order, neighbour) + 1 : 0;
+    const preceding = staying[index - 1];
+    const place = preceding ? findValue(order, preceding) + 1 : 0;
     order.splice(place, 0, row);
   }
-  const positions = choosePositions(order.length, former);
+  const positions = choosePositions(order.length, staying);
   return order.map((row, index) => ({ ...row, [POSITION]: String(positions[index]) }));
 }
 
@@ -74,12 +76,12 @@ function findValue(rows: readonly Row[], wanted: Row): number {
   return rows.findIndex(({ value }) => value === wanted['value']);
 }
 
-/** Returns the present positions first, so that few rows change, then new positions. */
-function choosePositions(count: number, former: readonly Row[]): number[] {
-  const positions = former.map((row) => Number(row[POSITION]));
-  const last = positions.at(-1) ?? 0;
-  const missing = Math.max(0, count - positions.length);
-  return [...positions, ...Array.from({ length: missing }, (_, index) => last + 1 + index)];
+/** Returns the present positions, so that few rows change, and as many later ones as are needed. */
+function choosePositions(count: number, staying: readonly Row[]): number[] {
+  const present = staying.map((row) => Number(row[POSITION]));
+  const last = present.at(-1) ?? 0;
+  const newCount = Math.max(0, count - present.length);
+  return [...present, ...Array.from({ length: newCount }, (_, index) => last + 1 + index)];
 }
 
 function compareRows(table: Table, before: readonly Row[], after: readonly Row[]): RowChanges {
@@ -95,7 +97,7 @@ function subtractRows(rows: readonly Row[], others: readonly Row[], { columns }:
 function formatStatements({ table, before, after }: RowChanges): string[] {
   const remaining = new Set(after.map((row) => joinFields(row, table.key)));
   const removed = before.filter((row) => !remaining.has(joinFields(row, table.key)));
-  const statements: string[] = []; // in any order: PostgreSQL checks positions at the end of the migration
+  const statements: string[] = []; // in any order, because the unique positions are checked only at the end
   if (after.length > 0) statements.push(formatInsert(table, after));
   if (removed.length > 0) statements.push(formatDelete(table, removed));
   return statements;
@@ -103,11 +105,11 @@ function formatStatements({ table, before, after }: RowChanges): string[] {
 
 function formatInsert({ name, key, columns }: Table, rows: readonly Row[]): string {
   const names = columns.map((column) => column.name);
-  const others = columns.filter(({ isKey }) => !isKey).map((column) => `${column.name} = excluded.${column.name}`);
+  const updates = columns.filter(({ isKey }) => !isKey).map((column) => `${column.name} = excluded.${column.name}`);
   return [
     `insert into ${name} (${names.join(', ')}) values`,
     formatTuples(rows, names),
-    `on conflict (${key.join(', ')}) do update set ${others.join(', ')};`,
+    `on conflict (${key.join(', ')}) do update set ${updates.join(', ')};`,
   ].join('\n');
 }
 
@@ -120,7 +122,7 @@ function formatTuples(rows: readonly Row[], columns: readonly string[]): string 
   return lines.join(',\n');
 }
 
-/** Returns a constant of SQL: `null` for an empty text, and in a new row also for a column that the file lacks. */
+/** Returns a constant of SQL. It is `null` for an empty text, and for a column that a new row of the file lacks. */
 function formatConstant(text: string | undefined): string {
   return text ? escapeLiteral(text) : 'null';
 }

@@ -1,9 +1,10 @@
-// The doctor's checks of the database. Each runs in a transaction of its own, and all use one session. An error that a
-// check throws is a fault.
+// The doctor's checks of the database. Each runs in a transaction of its own, and all use one session. The doctor
+// reports an error that a check throws as a fault.
 import type { EntityManager } from 'typeorm';
 import { CLOCK_SKEW_SECONDS } from '../../auth/access-tokens.service.js';
 import { lockTables } from '../../database/database.js';
 import type { Session } from '../../database/session.js';
+import { DOCUMENTED_OWNER } from '../../database/transactions.js';
 import { CLOCK_REMEDY, NOTICEABLE_OFFSET_MS, describeOffset } from '../../following/clock-watch.js';
 import { CODE_TABLES, assertAreas, readCodes } from '../../lookups/code-rows.js';
 import { readColumn } from '../cli/connection.js';
@@ -18,7 +19,6 @@ const SERVER = `
       current_setting('server_version'), current_database(), current_user) as text,
     pg_catalog.pg_is_in_recovery() as "isStandby"`;
 
-/** Describes the server. If the database cannot be reached, there is no session, and the error is the fault. */
 export async function checkDatabase(session: Session): Promise<CheckResult> {
   const { rows } = await session.query<{ text: string; isStandby: boolean }>(SERVER);
   const [server] = rows;
@@ -33,7 +33,7 @@ export async function checkDatabase(session: Session): Promise<CheckResult> {
 /** The service refuses good tokens if the clocks differ by this time or more. */
 const TOLERATED_OFFSET_MS = CLOCK_SKEW_SECONDS * 1000;
 
-/** Compares the clocks. The database reads its clock between question and answer: the middle is the best estimate. */
+/** Assumes that the database reads its clock halfway between the query and its answer. */
 export async function checkClock(session: Session): Promise<CheckResult> {
   const askedAtMs = Date.now();
   const { rows } = await session.query<{ ms: string }>(
@@ -47,8 +47,8 @@ export async function checkClock(session: Session): Promise<CheckResult> {
 }
 
 /**
- * The tables that the service reads. If the service reads another table, add the table here, and a grant to a
- * migration. Otherwise the doctor does not notice that the service may not read the table.
+ * The tables that the service reads. If you let it read another table, add the table here, and a grant to a
+ * migration. Otherwise the doctor does not notice a missing grant.
  */
 const READ_TABLES = ['revision', 'area_property', 'code_list_value', 'communication_code', 'api_key'];
 
@@ -63,7 +63,7 @@ export async function checkMigrations(session: Session): Promise<CheckResult> {
   return ok('all applied');
 }
 
-/** The rights of the present role on each table. For a table that does not exist, they are null. */
+/** The rights of the present role on the tables $1. The rights on a missing table are null. */
 const RIGHTS = `
   select
     current_user as role,
@@ -85,7 +85,7 @@ interface Rights {
   readonly canWrite: boolean;
 }
 
-/** Checks the rights of the role. Throws DatabaseError if the role may not use the schema. */
+/** @throws DatabaseError if the role may not use the schema */
 export async function checkRole(session: Session): Promise<CheckResult> {
   const { rows } = await session.query<Rights>(RIGHTS, [READ_TABLES]);
   const [rights] = rows;
@@ -104,12 +104,12 @@ export async function checkRole(session: Session): Promise<CheckResult> {
 }
 
 /**
- * The statements that give each table, view and function of a wrong owner to the documented role, if that role exists.
- * Objects of extensions are left out.
+ * A statement for each table, view and function of a wrong owner, except those of extensions. A wrong owner is a role
+ * other than DOCUMENTED_OWNER that owns one of the tables $1. If DOCUMENTED_OWNER does not exist, no owner is wrong.
  */
 const WRONG_OWNERS = `
-  with owner as (select oid from pg_roles where rolname = 'order_lookup_owner'),
-  wrong as (
+  with owner as (select oid from pg_roles where rolname = '${DOCUMENTED_OWNER}'),
+  wrong_owner as (
     select distinct relowner as oid
     from pg_class, owner
     where relnamespace = 'public'::regnamespace::oid and relname = any ($1) and relowner <> owner.oid
@@ -122,16 +122,16 @@ const WRONG_OWNERS = `
     select 'pg_proc'::regclass, oid, 'function', oid::regprocedure::text, proowner
     from pg_proc where pronamespace = 'public'::regnamespace::oid and prokind = 'f'
   )
-  select wrong.oid::regrole::text as owner,
-    pg_catalog.format('alter %s %s owner to order_lookup_owner;', kind, name) as statement
+  select wrong_owner.oid::regrole::text as owner,
+    pg_catalog.format('alter %s %s owner to ${DOCUMENTED_OWNER};', kind, name) as statement
   from object
-  join wrong on wrong.oid = object.owner
+  join wrong_owner on wrong_owner.oid = object.owner
   where not exists (
-    select from pg_depend where classid = catalog and objid = object.oid and deptype = 'e'
+    select from pg_depend where classid = catalog and objid = object.oid and deptype = 'e' -- part of an extension
   )
   order by kind desc, name`;
 
-/** If the tables belong to another role, the documented owner can neither migrate nor issue keys. */
+/** If the tables belong to another role, DOCUMENTED_OWNER can neither migrate nor issue keys. */
 export async function checkOwner(session: Session): Promise<CheckResult> {
   const { rows } = await session.query<{ owner: string; statement: string }>(WRONG_OWNERS, [
     [...READ_TABLES, 'api_key_use', 'code_list', 'history', 'pgmigrations'],
@@ -139,12 +139,12 @@ export async function checkOwner(session: Session): Promise<CheckResult> {
   if (rows.length === 0) return ok('no table belongs to a wrong role');
   const owners = [...new Set(rows.map(({ owner }) => owner))].join(', ');
   const statements = ['As a superuser, or as a member of both roles:', ...rows.map(({ statement }) => statement)];
-  return fault(`tables belong to ${owners}, and not to order_lookup_owner`, statements.join('\n'));
+  return fault(`tables belong to ${owners}, and not to ${DOCUMENTED_OWNER}`, statements.join('\n'));
 }
 
 const COUNT_KEYS = `select count(*)::int from public.api_key where ${KEY_STATE} in ('in force', 'rotated')`;
 
-/** Reads as the service does. Throws if the service could not read or serve the content. */
+/** Reads with the service's own functions. They throw if the service could not read or serve the content. */
 export async function checkContent(session: Session, manager: EntityManager): Promise<CheckResult> {
   await lockTables(session, CODE_TABLES);
   const rows = await readCodes(manager);
@@ -156,8 +156,8 @@ export async function checkContent(session: Session, manager: EntityManager): Pr
 }
 
 /**
- * The triggers that the service needs, and that are missing or not `enable always`. A trigger without it does not fire
- * while a tool loads data with session_replication_role = replica.
+ * The triggers that are missing or not `enable always`. A trigger that is only enabled does not fire while a tool loads
+ * data with session_replication_role = replica.
  */
 const TRIGGERS = `
   select
@@ -172,7 +172,7 @@ const TRIGGERS = `
     ('record_insert', '0002_record_changes'), ('record_update', '0002_record_changes'),
     ('record_delete', '0002_record_changes'), ('record_truncate', '0002_record_changes'),
     ('lock_stamp', '0005_lock_stamps_first'), ('set_stamps', '0005_lock_stamps_first')
-  ) as made (trigger_name, file)
+  ) as trigger_of_migration (trigger_name, file)
     on case trigger_name
       when 'lock_stamp' then table_name <> 'pgmigrations'
       when 'set_stamps' then table_name = 'pgmigrations'
@@ -188,11 +188,11 @@ interface FaultyTrigger {
   readonly trigger: string;
   /** The migration whose text creates the trigger. */
   readonly file: string;
-  /** The column tgenabled of PostgreSQL's catalog; null if there is no such trigger. */
+  /** The column tgenabled of pg_trigger: A is `enable always`, D is disabled. Null if there is no such trigger. */
   readonly state: string | null;
 }
 
-/** Checks the triggers. For each change they write the history, and a new revision, at which replicas read. */
+/** Without these triggers a change is not in the history, and gets no new revision, so replicas do not read it. */
 export async function checkTriggers(session: Session): Promise<CheckResult> {
   const { rows } = await session.query<FaultyTrigger>(TRIGGERS);
   if (rows.length === 0) return ok('all triggers that follow changes exist and are enabled');

@@ -1,4 +1,4 @@
-// Checks what the service needs, says what to do about each fault, and whether calls are answered. It changes nothing.
+// The doctor checks what the service needs, and says what to do about each fault. It changes nothing.
 import { IssuerFault } from '../../auth/issuers/issuer-fault.js';
 import { NO_USABLE_KEY_REMEDY } from '../../auth/issuers/signing-keys.js';
 import type { Configuration } from '../../configuration/configuration.js';
@@ -29,11 +29,11 @@ import {
 
 interface Check {
   readonly subject: string;
-  /** Earlier checks that must pass first, or this one is skipped. */
+  /** The subjects of earlier checks. If one of them has a fault, this check is skipped. */
   readonly needs: readonly string[];
   /**
-   * `all`: with this fault no call is answered. `some`: calls with good tokens may be refused. `cause`: it may cause
-   * faults of `all` or `some`. `credential`: calls with this credential are refused.
+   * The effect of a fault. `all`: no call is answered. `some`: calls with good tokens may be refused. `cause`: the
+   * fault may be the reason for a fault of `all` or `some`. `credential`: calls with this credential are refused.
    */
   readonly impact?: 'all' | 'some' | 'cause' | 'credential';
   /** The remedy for an error that the check throws. */
@@ -82,27 +82,27 @@ export async function runChecks(io: ProgramIo, input?: string): Promise<void> {
   io.exitCode = checked.some(({ result }) => result.state === 'fault') ? 2 : 0;
 }
 
-/** Lists the checks so that causes come before their consequences. */
+/** Lists the checks in an order in which causes come before their consequences. */
 function listDatabaseChecks(database: Database, { keys }: GivenCredentials): Check[] {
-  const read = (work: Work<CheckResult>) => () => database.within('read', work);
+  const reading = (work: Work<CheckResult>) => () => database.within('read', work);
   return [
-    { subject: 'database', needs: [], impact: 'all', run: read(checkDatabase) },
-    { subject: 'clock', needs: ['database'], impact: 'some', run: read(checkClock) },
-    { subject: 'migrations', needs: ['database'], impact: 'cause', run: read(checkMigrations) },
-    { subject: 'owner', needs: ['database'], run: read(checkOwner) },
-    { subject: 'role', needs: ['database'], impact: 'all', remedy: ROLE_REMEDY, run: read(checkRole) },
-    { subject: 'content', needs: ['database'], impact: 'all', remedy: CONTENT_REMEDY, run: read(checkContent) },
-    { subject: 'triggers', needs: ['migrations'], run: read(checkTriggers) },
+    { subject: 'database', needs: [], impact: 'all', run: reading(checkDatabase) },
+    { subject: 'clock', needs: ['database'], impact: 'some', run: reading(checkClock) },
+    { subject: 'migrations', needs: ['database'], impact: 'cause', run: reading(checkMigrations) },
+    { subject: 'owner', needs: ['database'], run: reading(checkOwner) },
+    { subject: 'role', needs: ['database'], impact: 'all', remedy: ROLE_REMEDY, run: reading(checkRole) },
+    { subject: 'content', needs: ['database'], impact: 'all', remedy: CONTENT_REMEDY, run: reading(checkContent) },
+    { subject: 'triggers', needs: ['migrations'], run: reading(checkTriggers) },
     ...keys.map((key, index): Check => ({
-      subject: nameGiven('API key', index, keys),
+      subject: nameCredential('API key', index, keys),
       needs: ['role'],
       impact: 'credential',
-      run: read((session) => checkApiKey(session, key)),
+      run: reading((session) => checkApiKey(session, key)),
     })),
   ];
 }
 
-/** Returns whether the address is right. Then the database is checked, even if other variables have faults. */
+/** If this returns true, the database is checked, even if other variables have faults. */
 function hasDatabaseAddress(address: DatabaseAddress): boolean {
   try {
     parseDatabaseAddress(address);
@@ -128,39 +128,38 @@ function isPassed(subject: string, checked: readonly CheckedSubject[]): boolean 
 }
 
 function listIssuerChecks(configuration: Configuration, issuerKeys: IssuerKeys, { tokens }: GivenCredentials): Check[] {
-  const ofIssuers = configuration.OAUTH_ISSUER.map((issuer): Check => ({
+  const issuerChecks = configuration.OAUTH_ISSUER.map((issuer): Check => ({
     subject: 'issuer',
     needs: [],
-    impact: configuration.OAUTH_ISSUER.length === 1 ? 'all' : 'some', // calls with tokens of other issuers are answered
+    impact: configuration.OAUTH_ISSUER.length === 1 ? 'all' : 'some', // `some`: tokens of other issuers are accepted
     run: () => checkIssuer(issuer, issuerKeys),
   }));
-  const ofTokens = tokens.map((token, index): Check => ({
-    subject: nameGiven('access token', index, tokens),
+  const tokenChecks = tokens.map((token, index): Check => ({
+    subject: nameCredential('access token', index, tokens),
     needs: [],
     impact: 'credential',
     run: () => checkAccessToken(token, configuration, issuerKeys),
   }));
-  return [...ofIssuers, ...ofTokens];
+  return [...issuerChecks, ...tokenChecks];
 }
 
-/** Returns the subject of a credential, with its number in the input if there are several. */
-function nameGiven(kind: string, index: number, given: readonly string[]): string {
+/** Returns the subject of a credential, with a number if there are several. */
+function nameCredential(kind: string, index: number, given: readonly string[]): string {
   return given.length > 1 ? `${kind} ${index + 1}` : kind;
 }
 
 const STATE_WIDTH = 7;
 const SUBJECT_WIDTH = 13;
-/** The spaces in front of the arrow below the text. */
-const REMEDY_INDENT = STATE_WIDTH + SUBJECT_WIDTH + 4;
+const GAP = '  ';
+const REMEDY_INDENT = STATE_WIDTH + GAP.length + SUBJECT_WIDTH + GAP.length;
 
 const NOT_ANSWERED = 'A new replica would not answer calls. Running replicas may answer from memory.';
 
 function describeResult(subject: string, result: CheckResult): string {
-  const line = `${result.state.padEnd(STATE_WIDTH)}  ${subject.padEnd(SUBJECT_WIDTH)}  ${result.text}`;
+  const line = [result.state.padEnd(STATE_WIDTH), subject.padEnd(SUBJECT_WIDTH), result.text].join(GAP);
   return result.state === 'ok' ? line : `${line}\n${' '.repeat(REMEDY_INDENT)}→ ${result.remedy}`;
 }
 
-/** Says whether calls are answered, and which of the given credentials are refused. */
 function describeOutcome(checked: readonly CheckedSubject[]): string {
   const answered = describeAnswers(checked);
   const refused = listFaulty(checked, ['credential']);
@@ -181,8 +180,8 @@ function listFaulty(checked: readonly CheckedSubject[], impacts: readonly Check[
 
 async function checkConfiguration(environment: NodeJS.ProcessEnv): Promise<CheckResult> {
   try {
-    const ofTransport = findTransportWarning(readConfiguration(environment));
-    return ofTransport === undefined ? ok('complete') : warning('complete', ofTransport);
+    const remedy = findTransportWarning(readConfiguration(environment));
+    return remedy === undefined ? ok('complete') : warning('complete', remedy);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     return fault(error.faults.join('; '), CONFIGURATION_REMEDY);

@@ -27,7 +27,11 @@ it.each([
     remedy: /leave crit and b64 out of the h/,
   },
   { what: 'its type', token: { header: { typ: 'id+jwt' } }, remedy: /typ at\+jwt, JWT or none.*OAUTH_TOKEN_TYPE/ },
-  { what: 'its issuer', token: { claims: { iss: 'https://other.example' } }, remedy: /add its exact iss there\.$/ },
+  {
+    what: 'its issuer',
+    token: { claims: { iss: 'https://other.example' } },
+    remedy: /add the exact iss of this token to OAUTH_ISSUER\.$/,
+  },
   {
     what: 'its audience',
     token: { claims: { aud: 'https://other.example' } },

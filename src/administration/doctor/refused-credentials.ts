@@ -20,7 +20,7 @@ import { commandLine } from '../cli/program.js';
 import { KEY_STATE } from '../keys.js';
 import { type CheckResult, fault, ok, warning } from './check-result.js';
 
-/** The beginning of a header line, because people may paste the whole line. */
+/** The beginning of a line that somebody has copied with its header, such as `Authorization: ` or `API-Key: `. */
 const HEADER_LINE = /^(?:(?<authorization>authorization)|api-key): */i;
 const SCHEME = /^bearer +/i;
 
@@ -29,10 +29,7 @@ export interface GivenCredentials {
   readonly tokens: readonly string[];
 }
 
-/**
- * Reads API keys and access tokens, one on each line. A line is a token if it has the header
- * Authorization, the scheme Bearer, or a dot.
- */
+/** Reads one credential on each line. It is a token if the line has `Authorization:`, `Bearer` or a dot. */
 export async function readGivenCredentials(input: NodeJS.ReadableStream): Promise<GivenCredentials> {
   const keys: string[] = [];
   const tokens: string[] = [];
@@ -91,7 +88,7 @@ const TOKEN_REMEDIES: Readonly<Partial<Record<RefusalReason, string>>> = {
   algorithm: `Have the issuer sign access tokens by one of ${ALGORITHMS.join(', ')}.`,
   critical: 'Have the issuer leave crit and b64 out of the header.',
   type: 'An access token has the typ at+jwt, JWT or none. If OAUTH_TOKEN_TYPE is at+jwt, only at+jwt is accepted.',
-  issuer: 'Ask an issuer of OAUTH_ISSUER for the token, or add its exact iss there.',
+  issuer: 'Ask an issuer of OAUTH_ISSUER for the token, or add the exact iss of this token to OAUTH_ISSUER.',
   client: 'If this client may call, add it to OAUTH_CLIENTS.',
   'another-kind':
     'If it is an ID, refresh or logout token, send the access token that the issuer gave with it. If it is an access ' +
@@ -107,8 +104,8 @@ const TOKEN_REMEDIES: Readonly<Partial<Record<RefusalReason, string>>> = {
 };
 
 /** The members of a token that messages show. Nobody can call with them, and unlike `sub` they name no person. */
-const SHOWN_OF_HEADER = ['alg', 'typ', 'kid', 'nonce'];
-const SHOWN_OF_CLAIMS = [
+const SHOWN_HEADER_MEMBERS = ['alg', 'typ', 'kid', 'nonce'];
+const SHOWN_CLAIMS = [
   ...['iss', 'aud', 'client_id', 'azp', 'appid', 'cid', 'scope', 'scp', 'typ', 'token_use'],
   ...['exp', 'nbf', 'iat'],
 ];
@@ -120,21 +117,21 @@ export async function checkAccessToken(
   issuerKeys = new IssuerKeys(configuration),
 ): Promise<CheckResult> {
   const read = readToken(text);
-  if (read.outcome !== 'accepted') return describeFaultOfForm(text, read.reason);
+  if (read.outcome !== 'accepted') return describeFormFault(text, read.reason);
   const token = read.value;
   const issuer = configuration.OAUTH_ISSUER.find((name) => name === token.claims.iss);
-  if (issuer === undefined) return describeFaultOfClaims(token, 'issuer');
+  if (issuer === undefined) return describeClaimFault(token, 'issuer');
   const keys = await tryToFetchKeys(issuer, issuerKeys);
   if (!keys) {
     const remedy = 'Correct the issuer first, then check the token again.';
     return warning('it was not checked: there are no keys of its issuer', remedy);
   }
   const verdict = await verifyToken(token, keys, issuer, configuration);
-  if (verdict.outcome !== 'accepted') return describeFaultOfClaims(token, verdict.reason, keys);
+  if (verdict.outcome !== 'accepted') return describeClaimFault(token, verdict.reason, keys);
   const { OAUTH_REQUIRED_SCOPE: scope } = configuration;
   if (scope && !hasScope(verdict.value, scope)) {
     const remedy = `Have the issuer grant ${scope} to this client, and ask for it with the token.`;
-    return fault(`it lacks the scope ${scope}: 403`, remedy);
+    return fault(`it lacks the scope ${scope}, so the service answers 403`, remedy);
   }
   return ok(`it passes until ${new Date(verdict.value.exp * 1000).toISOString()}`);
 }
@@ -144,7 +141,7 @@ interface FetchedKeys {
   readonly keys: SigningKeys;
 }
 
-/** Fetches the keys of each issuer once, in the way of the service. An issuer that hangs takes 10 s each time. */
+/** Fetches the keys of each issuer only once, because an issuer that hangs costs 10 s. */
 export class IssuerKeys {
   private readonly fetched = new Map<string, Promise<FetchedKeys>>();
 
@@ -171,7 +168,7 @@ export class IssuerKeys {
   }
 }
 
-/** Returns the keys, or undefined if they cannot be fetched. The check of the issuer says why. */
+/** Returns the keys, or undefined if they cannot be fetched. `checkIssuer` (doctor.ts) says why. */
 async function tryToFetchKeys(issuer: string, issuerKeys: IssuerKeys): Promise<SigningKeys | undefined> {
   try {
     const { keys } = await issuerKeys.fetch(issuer);
@@ -181,14 +178,14 @@ async function tryToFetchKeys(issuer: string, issuerKeys: IssuerKeys): Promise<S
   }
 }
 
-function describeFaultOfForm(text: string, reason: RefusalReason): CheckResult {
-  const partCount = text.split('.').length;
+function describeFormFault(text: string, reason: RefusalReason): CheckResult {
   if (reason === 'too-long') {
     const sentence = `it has ${text.length} bytes; a token of at most ${MAX_TOKEN_BYTES} bytes is needed`;
     return fault(sentence, TOKEN_REMEDIES[reason] ?? ASK_FOR_TOKEN);
   }
   if (reason === 'critical') return fault('its header has crit or b64', TOKEN_REMEDIES[reason] ?? ASK_FOR_TOKEN);
-  if (reason === 'not-a-jwt' && partCount === 5) {
+  const isEncrypted = text.split('.').length === 5; // a JWE has five parts
+  if (reason === 'not-a-jwt' && isEncrypted) {
     return fault('it is encrypted (JWE), so only the owner of the decryption key can read it', ENCRYPTED_REMEDY);
   }
   const isCut = text.startsWith('eyJ'); // each JWT begins with `{"`, which is eyJ in base64url
@@ -197,22 +194,22 @@ function describeFaultOfForm(text: string, reason: RefusalReason): CheckResult {
   return fault('its header, claims or signature is not in base64url, or its claims are not JSON', ASK_FOR_TOKEN);
 }
 
-/** Shows members of the token, up to a length: an issuer may write a list of any length into a claim. */
-function describeFaultOfClaims(
+/** Shows the first characters of the members, because an issuer may write a list of any length into a claim. */
+function describeClaimFault(
   { header, claims }: UnverifiedToken,
   reason: RefusalReason,
   keys?: SigningKeys,
 ): CheckResult {
-  const isOfSignature = reason === 'signature' || reason === 'unknown-key';
-  const sentence = isOfSignature
+  const isSignatureWrong = reason === 'signature' || reason === 'unknown-key';
+  const sentence = isSignatureWrong
     ? `no key of its issuer verifies its signature${describePublished(header.kid, keys)}`
     : `refused for the reason "${reason}"`;
-  const shown = { header: pick(header, SHOWN_OF_HEADER), claims: pick(claims, SHOWN_OF_CLAIMS) };
+  const shown = { header: pick(header, SHOWN_HEADER_MEMBERS), claims: pick(claims, SHOWN_CLAIMS) };
   const members = JSON.stringify(shown).slice(0, MAX_CHARACTERS_OF_MEMBERS);
   return fault(`${sentence}: it contains ${members}`, TOKEN_REMEDIES[reason] ?? ASK_FOR_TOKEN);
 }
 
-/** Shows how the issuer publishes the key that a token names, because its `use` or `alg` may keep it from use. */
+/** Shows the published key that the token names: with a wrong `use` or `alg` the key verifies no token. */
 function describePublished(keyId: unknown, keys?: SigningKeys): string {
   const published = keys?.document.keys.filter(({ kid }) => kid !== undefined && kid === keyId) ?? [];
   if (published.length === 0) return '';

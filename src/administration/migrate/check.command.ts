@@ -4,7 +4,9 @@ import { assertMigrations, readNames } from './migration-files.js';
 
 export function createCheck(io: ProgramIo): Command {
   return new Command('check')
-    .description('checks names and markers of all migrations, without a database')
+    .description(
+      'checks the names and the lines "-- Up Migration" and "-- Down Migration" of all migrations, without a database',
+    )
     .action(async () => {
       await assertMigrations();
       const { names } = await readNames();

@@ -1,4 +1,4 @@
-// Compares two states of the codes, and lists the changes that callers would see. Each kind of change has a function.
+// Compares two states of the codes, and lists the changes that callers would see.
 import { groupBy } from '../../lookups/group-by.js';
 import type { Validity } from '../../database/entities.js';
 import { COMMUNICATION_CODE } from '../../database/tables.js';
@@ -12,7 +12,7 @@ interface Place {
   readonly property?: string;
 }
 
-/** One change that callers see, now or later. `plan --json` prints it, so its members are an interface. */
+/** One change that callers see, now or later. `plan --json` prints it, so do not rename its members. */
 export interface Change extends Place {
   readonly kind: 'added' | 'removed' | 'changed' | 'order changed';
   /** The name of the property, value or record. Absent if an order changed. */
@@ -48,14 +48,14 @@ interface Versions {
 
 type ScheduledChange = Change & { readonly at: string };
 
-/** A change that is this many days ahead is not a breaking change. */
+/** A change that is at least this many days ahead does not break clients. */
 export const NOTICE_DAYS = 30;
 const NOTICE_MS = NOTICE_DAYS * 86_400_000;
 const REMOVAL_BREAKS = 'orders and clients may still hold it';
 const ORDER_BREAKS = 'clients that read by position get another value';
 
 /**
- * Returns the changes of each list, in the order of the answers. Within a list, planned changes are ordered by time.
+ * Returns the changes list by list. Within a list, the changes of now come first, then planned changes by their time.
  * @param nowMs the present time, by the clock of the database
  */
 export function findChanges(before: CodeRows, after: CodeRows, nowMs: number): Change[] {
@@ -76,7 +76,7 @@ export function findChanges(before: CodeRows, after: CodeRows, nowMs: number): C
   return changes.map((change) => ({ ...change, ...describeBreak(change, nowMs) }));
 }
 
-/** Returns the title of a list. Titles differ: a property's name has no space, so it cannot be "its properties". */
+/** Returns the title of a list. No property has the name "its properties", because such a name has no space. */
 export function formatPlace({ area, what, property }: Place): string {
   if (what === 'value') return `${area}, ${property}`;
   return what === 'property' ? `${area}, its properties` : area;
@@ -103,8 +103,8 @@ function toEntry(record: CodeRows['records'][number]): Entry {
 }
 
 /**
- * Returns the key of a record, and all other columns except null and times. A changed validity is reported as an added
- * or removed record. A new column is compared without a change here.
+ * Returns the key of a record, and its other columns except nulls and times. If its validity changes, the record is
+ * reported as added or removed. If a migration adds a column, this function returns it, too.
  */
 export function describeRecord(record: CodeRows['records'][number]): { name: string; fields: Fields } {
   const values = new Map<string, string | number | null | undefined>(Object.entries(record));
@@ -147,14 +147,12 @@ function findChanged({ place, former, present }: Versions): Change[] {
   return changes;
 }
 
-/** Reports a new order, unless the remaining entries keep their order and all new entries come last. */
+/** Reports a new order, unless the former entries keep their order and all new entries come after them. */
 function findReordered({ place, former, present }: Versions): Change[] {
-  if (place.what === 'record') return []; // always ordered by code type and code
+  if (place.what === 'record') return []; // records are always ordered by code type and code
   const order = present.map(({ name }) => name);
-  const remaining = selectShared(
-    former.map(({ name }) => name),
-    order,
-  );
+  const formerOrder = former.map(({ name }) => name);
+  const remaining = selectShared(formerOrder, order);
   const isSame = remaining.every((name, index) => order[index] === name);
   return isSame ? [] : [{ kind: 'order changed', ...place, order }];
 }
@@ -168,7 +166,7 @@ function toChange(kind: Change['kind'], place: Place, { name, fields }: Entry): 
   return { kind, ...place, name, ...(fields && { fields }) };
 }
 
-/** Returns changes that are newly planned, and planned changes that are withdrawn, in the order of their times. */
+/** Returns changes that become planned, and planned changes that are withdrawn, in the order of their times. */
 function findScheduled({ place, former, present }: Versions, nowMs: number): Change[] {
   const before = schedule(place, former, nowMs);
   const after = schedule(place, present, nowMs);
@@ -178,10 +176,7 @@ function findScheduled({ place, former, present }: Versions, nowMs: number): Cha
   );
 }
 
-/**
- * Returns the changes that `known` lacks. A change with another time or other fields is another change. Two orders are
- * the same if the names that are in both lists come in the same order.
- */
+/** Returns the changes that `known` lacks. A change with another time or other fields is another change. */
 function selectUnknown(changes: readonly ScheduledChange[], known: readonly ScheduledChange[]): ScheduledChange[] {
   const identities = new Set(known.map((change) => JSON.stringify(change)));
   const orders = new Map<string, readonly string[]>();
@@ -194,7 +189,7 @@ function selectUnknown(changes: readonly ScheduledChange[], known: readonly Sche
   });
 }
 
-/** Compares the order of the names in both lists. A name in only one list is reported as added or removed. */
+/** Compares the order of the names that are in both lists: each other name is reported as added or removed. */
 function isSameOrder(one: readonly string[], other: readonly string[]): boolean {
   const shared = selectShared(other, one);
   return selectShared(one, other).every((name, index) => name === shared[index]);
@@ -218,11 +213,11 @@ function schedule(place: Place, entries: readonly Entry[], nowMs: number): Sched
   return changes;
 }
 
-/** Returns a new order if a value begins in the middle of its list: the positions of the later values change. */
+/** Returns the new order if a value begins in the middle of its list, which changes the positions of later values. */
 function scheduleOrder(place: Place, entries: readonly Entry[], timeMs: number): ScheduledChange[] {
   if (place.what !== 'value') return []; // properties have no validity, and records are always ordered by their key
   const present = selectInForce(entries, timeMs);
-  const former = present.filter(({ validity }) => validity.validFromMs < timeMs);
+  const former = present.filter(({ validity }) => validity.validFromMs < timeMs); // without the values that begin then
   return findReordered({ place, former, present }).map((change) => ({ ...change, at: formatTime(timeMs) }));
 }
 

@@ -1,4 +1,4 @@
-// Describes a plan to people: pending migrations, totals, refusals, and then the first lines of each list.
+// Describes a plan to people: pending migrations, totals, refusals, and the first lines of each list.
 import { groupBy } from '../../lookups/group-by.js';
 import { showInvisible } from '../cli/invisible-characters.js';
 import { type Change, formatPlace } from './code-changes.js';
@@ -10,7 +10,7 @@ export interface Extent {
   readonly isFull: boolean;
 }
 
-/** The largest number of lines for each list, for the refusals, and for the marks. */
+/** The limit for the lines of each list, for the refusals, and for the marks. */
 const MAX_LINES = 20;
 const MAX_LINE_CHARACTERS = 200;
 
@@ -32,7 +32,6 @@ export function describePlan(plan: Plan, extent: Extent): string[] {
   ];
 }
 
-/** Returns what callers would see. `down` shows it, too. */
 export function describeEffects(plan: Plan, extent: Extent): string[] {
   const { changes, refusals, marks } = plan;
   const lines = ['', countChanges(plan)];
@@ -64,7 +63,7 @@ function sortByDanger(changes: readonly Change[]): Change[] {
   return changes.toSorted((one, other) => Number(one.breaks === undefined) - Number(other.breaks === undefined));
 }
 
-/** Returns the line of a change. A new order is the last part, because a long line is cut at its end. */
+/** Returns the line of a change. An order, which may be long, is the last part, because `shorten` cuts the end. */
 function describeChange(change: Change): string {
   const { kind, withdrawn = false, breaks: danger, at, order } = change;
   const words: string[] = [SIGNS[kind]];
@@ -78,7 +77,7 @@ function describeChange(change: Change): string {
   return showInvisible(`${indent}${words.join(' ')}${end}`);
 }
 
-/** Returns the name, with all fields of an added or removed record, or the changed fields of another record. */
+/** Returns the name and all fields of an added or removed record, or the name and the changed fields of another one. */
 function describeSubject({ name = '', fields = {}, former }: Change): string {
   const parts = [name];
   for (const field of Object.keys({ ...former, ...fields })) {
@@ -95,7 +94,7 @@ function formatField(text: string | undefined): string {
   return text === undefined ? 'nothing' : JSON.stringify(text);
 }
 
-/** Returns the first lines, and a line with the number of lines that are left out. */
+/** Returns the first lines, and a last line such as "… and 5 more (--full)". */
 function selectFirst(lines: readonly string[], extent: Extent, indent: string): string[] {
   if (extent.isFull) return [...lines];
   const shown = lines.slice(0, MAX_LINES).map((line) => shorten(line, extent));

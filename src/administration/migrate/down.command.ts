@@ -12,13 +12,13 @@ import { undo } from './run-migrations.js';
 const COUNT = /^[1-9]\d{0,3}$/;
 
 const CLOCK_SET_BACK =
-  "The server's clock was set back between two migrations, so node-pg-migrate would undo others than the last. " +
-  'Nothing was undone. To correct the times, run as the owner: update pgmigrations as one ' +
+  "The server's clock was set back between two migrations, so node-pg-migrate would undo other migrations than the " +
+  'last ones. Nothing was undone. To correct the times, run as the owner: update pgmigrations as one ' +
   'set run_on = (select max(run_on) from pgmigrations where id <= one.id);';
 
 export function createDown(io: ProgramIo): Command {
   return new Command('down')
-    .description('shows what it undoes, asks, and undoes the last migration, or the last COUNT')
+    .description('undoes the last migration, or the last COUNT; first it shows what callers would see, and asks')
     .argument('[COUNT]', 'from 1 to 9999', parseCount, 1)
     .option('--yes', 'do not ask; needed without a terminal')
     .action((count: number, { yes = false }: { yes?: boolean }) =>
@@ -26,7 +26,7 @@ export function createDown(io: ProgramIo): Command {
     );
 }
 
-async function undoLast(io: ProgramIo, database: Database, count: number, isAgreedBefore: boolean): Promise<void> {
+async function undoLast(io: ProgramIo, database: Database, count: number, isYesGiven: boolean): Promise<void> {
   const plan = await planDown(database, (state) => selectLast(state, count));
   if (plan.migrations.length === 0) {
     print(io, 'Nothing to do.');
@@ -34,8 +34,8 @@ async function undoLast(io: ProgramIo, database: Database, count: number, isAgre
   }
   showPlan(io, plan);
   const { stdin: input, stdout: output } = io;
-  const isMeant = isAgreedBefore || (await isAgreed('Undo this? (yes or no) ', { input, output }));
-  if (!isMeant) throw new OperatorError('Nothing was undone. Without a terminal, add --yes.');
+  const isConfirmed = isYesGiven || (await isAgreed('Undo this? (yes or no) ', { input, output }));
+  if (!isConfirmed) throw new OperatorError('Nothing was undone. Without a terminal, add --yes.');
   await undo(database, plan.migrations, (name) => print(io, `undone  ${name}`));
 }
 
@@ -53,7 +53,8 @@ function selectLast(state: MigrationState, count: number): readonly string[] {
     const reasons = describeMissing(state).join('\n');
     throw new OperatorError(`A migration can be undone only with its file.\n${reasons}`);
   }
-  if (names.join() !== state.appliedByTime.slice(-count).toReversed().join()) throw new OperatorError(CLOCK_SET_BACK);
+  const namesByTime = state.appliedByTime.slice(-count).toReversed();
+  if (names.join() !== namesByTime.join()) throw new OperatorError(CLOCK_SET_BACK);
   return names;
 }
 

@@ -7,14 +7,14 @@ import { showInvisible } from '../cli/invisible-characters.js';
 import { type ProgramIo, print } from '../cli/program.js';
 import { parseTimeOrDate } from '../cli/time.js';
 
-/** Nobody reads more lines, and more could exceed the memory of a small container. */
+/** Nobody reads more lines. Many more would exceed the memory of a small container. */
 const MAX_SHOWN_CHANGES = 1_000;
 
 /** The changes of topic $1 since $2, or of the last 90 days. */
 const DRIFT = `from public.drift
   where topic = $1 and changed_at >= coalesce($2::timestamptz, now() - interval '90 days')`;
 
-/** The login is certain. The text in brackets is only what the session said about itself. */
+/** The login (`database_user`) is certain. The text in brackets is what the session said about itself, true or not. */
 const SHOW_DRIFT = `
   select
     pg_catalog.format('%s  %s (%s)  %s %s %s',
@@ -31,24 +31,25 @@ const SHOW_DRIFT = `
 
 const COUNT_DRIFT = `select count(*)::int ${DRIFT}`;
 
-const SUMMARY = `shows the changes of codes that no migration made, and by whom, until a migration has written the same
-rows. Status 2 if there is one. Changes of API keys are shown separately, and are no drift`;
+const SUMMARY = `shows changes of codes that no migration made, and who made them. A change is shown until a migration
+has written the same rows. The status is 2 if such a change is shown. Changes of API keys are listed separately. They
+are no drift, and do not change the status`;
 
 export function createDrift(io: ProgramIo): Command {
   return new Command('drift')
     .description(SUMMARY)
-    .option('--since <DATE>', 'changes since this date; without it, those of 90 days', parseTimeOrDate)
+    .option('--since <DATE>', 'changes since this date; by default the changes of the last 90 days', parseTimeOrDate)
     .action(({ since }: { since?: string }) => withReading((session) => showDrift(io, session, since), io.env));
 }
 
-/** Lists changes of keys separately: nothing proves that a key command made a change, so none can be called drift. */
+/** Lists changes of keys separately: nothing proves whether a key command made them, so they cannot be called drift. */
 async function showDrift(io: ProgramIo, session: Session, sinceTime: string | undefined): Promise<void> {
-  const ofCodes = await listChanges(session, 'codes', sinceTime);
+  const drift = await listChanges(session, 'codes', sinceTime);
   const ofKeys = await listChanges(session, 'keys', sinceTime);
-  const lines = ofCodes.length > 0 ? ofCodes : ['Only migrations changed codes.'];
+  const lines = drift.length > 0 ? [...drift] : ['Only migrations changed codes.'];
   if (ofKeys.length > 0) lines.push('', 'Changes of API keys, which are no drift, by login and program:', ...ofKeys);
   print(io, lines.join('\n'));
-  if (ofCodes.length > 0) io.exitCode = 2;
+  if (drift.length > 0) io.exitCode = 2;
 }
 
 /** Returns the changes in the order in which they were made. Changes beyond the limit are only counted. */

@@ -9,7 +9,7 @@ const database = await createDatabase();
 const address = { DATABASE_URL: database.url };
 afterAll(() => database.drop());
 
-const NO_END =
+const UNFINISHED =
   /^The dry run was not finished, and nothing was changed: .*\. Run the command again\. If other sessions write meanwhile, choose/;
 
 function run<T>(work: Work<T>, limits?: Partial<Limits>): Promise<T> {
@@ -31,7 +31,7 @@ describe('a dry run whose work fails', () => {
     { what: 'PostgreSQL ends a deadlock', sql: `do $$ begin raise sqlstate '40P01'; end $$` },
     { what: 'a limit is reached', sql: `set local statement_timeout = 1; select pg_sleep(3600)` },
   ])('says that it was not finished if $what', async ({ sql }) => {
-    await expect(run((session) => session.query(sql))).rejects.toThrow(NO_END);
+    await expect(run((session) => session.query(sql))).rejects.toThrow(UNFINISHED);
   });
 
   it('names a query that shows which session has the lock', async () => {

@@ -1,5 +1,5 @@
-// Runs the statements of `up` or `down` in one transaction, and rolls back. The row in pgmigrations is not written,
-// because its trigger would lock the revision of the keys: until the end, nobody could revoke a key.
+// Runs the statements of `up` or `down` in one transaction, and rolls back. It writes no row in pgmigrations: a trigger
+// of that table would lock the revision of the keys, and nobody could revoke a key until the dry run ends.
 import type { DatabaseAddress } from '../../configuration/database-url.js';
 import { type Database, type Work } from '../../database/database.js';
 import { LostSession, findRefusal, findServerRemedy } from '../../database/database-errors.js';
@@ -13,9 +13,9 @@ import { assertOwner } from './migration-owner.js';
 import { readState } from './migration-state.js';
 import { toScript, toStatements } from './run-migrations.js';
 
-/** SQLSTATE unsafe_new_enum_value_usage: a new value of an enum is used before it is committed. */
+/** SQLSTATE unsafe_new_enum_value_usage: a statement uses a new value of an enum before the value is committed. */
 const ENUM_VALUE_TOO_NEW = '55P04';
-/** The SQLSTATEs of a lock's limit, of a statement's limit, and of a deadlock. */
+/** The SQLSTATEs of lock_timeout, of statement_timeout, and of a deadlock. */
 const GAVE_UP = ['55P03', '57014', '40P01'];
 
 /** Runs the work in a transaction that may write and is rolled back. */
@@ -23,7 +23,7 @@ export async function dryRun<T>(database: Database, work: Work<T>, limits?: Part
   try {
     return await database.within('dryRun', work, limits);
   } catch (error) {
-    throw explain(error);
+    throw explainDryRunError(error);
   }
 }
 
@@ -50,7 +50,7 @@ export async function tryMigrations(
   for (const name of names) await runScript(session, toScript(await readMigration(name), direction), limits);
 }
 
-/** Runs a script. Throws OperatorError, with the line of the script if PostgreSQL names one. */
+/** @throws OperatorError, with the line of the script if PostgreSQL names one */
 export async function runScript(session: Session, script: Script, limits?: Partial<Limits>): Promise<void> {
   const { statementMs, lockMs } = describeKind('dryRun', limits);
   try {
@@ -60,8 +60,8 @@ export async function runScript(session: Session, script: Script, limits?: Parti
   }
 }
 
-/** Returns the error as people read it. Faults of migrations and of the input are passed on unchanged. */
-export function explain(error: unknown): unknown {
+/** Returns the error as people read it. Errors of a migration or of the program are passed on unchanged. */
+export function explainDryRunError(error: unknown): unknown {
   const isSessionLost = error instanceof InterruptedMigration || error instanceof LostSession;
   if (isSessionLost) return describeUnfinished(error.reason);
   const needsCommit = error instanceof MigrationFault && error.code === ENUM_VALUE_TOO_NEW;
@@ -69,7 +69,7 @@ export function explain(error: unknown): unknown {
   return hasGivenUp(error) ? describeUnfinished(explainLimit(error)) : error;
 }
 
-/** Returns the message of a limit or a deadlock, with the remedy. A MigrationFault already has it in its message. */
+/** Returns the message of a limit or a deadlock, with the remedy. The message of a MigrationFault has its remedy. */
 function explainLimit(error: unknown): string {
   const remedy = error instanceof MigrationFault ? undefined : findServerRemedy(error);
   return remedy === undefined ? toMessage(error) : `${toMessage(error)}. ${remedy}`;

@@ -10,7 +10,7 @@ function toMessage(fields: Partial<DatabaseError>): string {
 }
 
 describe('the hint about transactions', () => {
-  const routine = 'exec_stmt_dynexecute'; // 0A000 with this routine: commit or copy in EXECUTE
+  const routine = 'exec_stmt_dynexecute'; // 0A000 from this routine is an error of commit or copy in EXECUTE
 
   it.each([{ code: '2D000' }, { code: '0A000', routine }])('is given for %j', (fields) => {
     expect(toMessage(fields)).toMatch(TRANSACTION);
@@ -30,9 +30,9 @@ describe('the hint about transactions', () => {
   });
 });
 
-it('finds the line of a position, also after characters of two UTF-16 units', () => {
+it('names the right line after characters that have two UTF-16 units', () => {
   const script = { title: '0100_x.sql', sql: `\n\nselect '${'😀'.repeat(20)}';\nselect nope;` };
-  const position = String(Array.from(script.sql).indexOf('n') + 1); // of nope
+  const position = String(Array.from(script.sql).indexOf('n') + 1); // the first n is that of nope
   const error = Object.assign(new DatabaseError('refused', 1, 'error'), {
     code: '42703',
     internalQuery: toExecutable(script),

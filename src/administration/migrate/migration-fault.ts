@@ -1,4 +1,4 @@
-// The errors that stop a migration, as people read them. EXECUTE in a `do` block runs each migration.
+// The errors that stop a migration, as people read them. EXECUTE runs each migration (run-migrations.ts).
 import type { DatabaseError } from 'pg';
 import { describe, findRefusal, findServerRemedy } from '../../database/database-errors.js';
 import { OperatorError } from '../../telemetry/error-message.js';
@@ -7,7 +7,7 @@ import { commandLine } from '../cli/program.js';
 
 /** The limit for each of message, detail and hint. A detail may contain the whole refused row. */
 const MAX_PART_CHARACTERS = 500;
-/** SQLSTATE invalid_transaction_termination: COMMIT or ROLLBACK in a block of PL/pgSQL, or in a procedure. */
+/** SQLSTATE invalid_transaction_termination: COMMIT or ROLLBACK in a `do` block or a procedure. */
 const TERMINATION = '2D000';
 /** SQLSTATE feature_not_supported. */
 const NOT_SUPPORTED = '0A000';
@@ -25,8 +25,8 @@ export interface Script {
 }
 
 /**
- * Returns the text for EXECUTE. EXECUTE refuses `select … into` as the last statement, so another one is appended. A
- * line break comes first, because the last line may be a comment.
+ * Returns the text for EXECUTE. EXECUTE refuses `select … into` as the last statement, so another statement follows. A
+ * line break is before it, because the last line may be a comment.
  */
 export function toExecutable({ sql }: Script): string {
   return `${sql}\n;select`;
@@ -67,7 +67,7 @@ export function explainFault(error: unknown, script: Script): OperatorError {
   return new MigrationFault(lines.join('\n  '), refusal.code);
 }
 
-/** Returns PostgreSQL's hint, which knows the error, or else ours, which knows only its code. */
+/** Returns the hint of PostgreSQL if there is one: it is about this error, while ours is about all errors of a code. */
 function findHint(error: DatabaseError): string | undefined {
   return error.hint ?? (isAboutTransactions(error) ? ONE_TRANSACTION : findServerRemedy(error));
 }
@@ -77,22 +77,22 @@ function isAboutTransactions({ routine, code }: DatabaseError): boolean {
   return code === NOT_SUPPORTED && routine === REFUSING_ROUTINE;
 }
 
-/** Returns the line in the script. In the body of a function PostgreSQL counts from its beginning, so none is named. */
+/** Names the line, except inside a function: there, PostgreSQL counts from the beginning of the function. */
 function describePlace({ internalQuery, internalPosition }: DatabaseError, script: Script): string {
   if (internalPosition === undefined || internalQuery !== toExecutable(script)) return '';
-  return `, line ${countLines(Number(internalPosition), script.sql)}`;
+  return `, line ${findLine(Number(internalPosition), script.sql)}`;
 }
 
 /**
- * Returns the line of a position. PostgreSQL counts characters from 1, but some characters have two units in
- * JavaScript. A script may have 50 MB, so its characters are counted without a copy.
+ * Returns the line of a position, which PostgreSQL counts in characters. JavaScript would count some characters twice.
+ * The loop makes no copy of the script, which may have 50 MB.
  */
-function countLines(position: number, sql: string): number {
+function findLine(position: number, sql: string): number {
   let line = 1;
   let characterCount = 0;
   for (const character of sql) {
     characterCount += 1;
-    if (characterCount >= position) break;
+    if (characterCount >= position) break; // the first position is 1
     if (character === '\n') line += 1;
   }
   return line;

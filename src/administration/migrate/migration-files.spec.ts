@@ -10,7 +10,7 @@ const NAME = '20261127120000_x';
 
 const folder = useTestFolder();
 const severalFiles = useTestFolder();
-const withFolder = useTestFolder();
+const folderInFolder = useTestFolder();
 
 function faultsOf(content: string | Buffer): Promise<string[]> {
   writeFileSync(join(folder, `${NAME}.sql`), content);
@@ -59,16 +59,16 @@ it('reports all faults of all files together', async () => {
 
 it.each([
   { encoding: 'latin1', text: 'ÿ' },
-  { encoding: 'utf16le', text: 'y' }, // in ASCII, so these bytes are also valid UTF-8
+  { encoding: 'utf16le', text: 'y' }, // the bytes of y and U+0000 are valid UTF-8, too
 ] as const)('refuses a file in $encoding', async ({ encoding, text }) => {
   expect(await faultsOf(Buffer.from(`${UP}\n${text}`, encoding))).toEqual([
     `${NAME}.sql is not in UTF-8. Save it in that encoding.`,
   ]);
 });
 
-it('reports a folder that has the name of a migration', async () => {
-  mkdirSync(join(withFolder, '0001_a.sql'));
-  expect(await findFaults(withFolder)).toEqual([
+it('reports a folder whose name is that of a migration file', async () => {
+  mkdirSync(join(folderInFolder, '0001_a.sql'));
+  expect(await findFaults(folderInFolder)).toEqual([
     '0001_a.sql cannot be read (EISDIR). Make it a file that this user may read.',
   ]);
 });
@@ -77,7 +77,7 @@ it.each([
   { text: `${DOWN}\na\n${UP}\nb`, message: `1: "${DOWN}" is in the wrong place. One line "${UP}" comes first` },
   { text: `${UP}\na\n${UP}\nb`, message: `3: "${UP}" is in the wrong place.` },
   { text: `${UP}\na\n${DOWN}\nb\n${DOWN}`, message: `5: "${DOWN}" is in the wrong place.` },
-])('reports the line of a marker in the wrong place: $text', async ({ text, message }) => {
+])('names the line of a marker in the wrong place: $text', async ({ text, message }) => {
   const [fault] = await faultsOf(text);
   expect(fault).toContain(`${NAME}.sql, line ${message}`);
 });

@@ -1,8 +1,8 @@
-// Reads, checks and writes the migrations. Each is one SQL file in `migrations/`.
+// Reads, checks and writes the migrations, which are the SQL files in `migrations/`.
 //
-// Its name begins with the UTC time at which it was written, so that the names of two branches differ. The first five
-// have numbers of four digits, and keep them. Its text has one line "-- Up Migration", the SQL, and perhaps one line
-// "-- Down Migration". Line ends of Windows, a byte order mark and a missing last line end make no difference.
+// A file's name begins with the UTC time at which the file was written, so that names of two branches differ. Only the
+// first five begin with a number. A file has a line "-- Up Migration", SQL, and perhaps a line "-- Down Migration" and
+// the SQL that undoes the migration. Line ends of Windows and a byte order mark make no difference.
 import { isUtf8 } from 'node:buffer';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -10,8 +10,8 @@ import { OperatorError } from '../../telemetry/error-message.js';
 
 export const MIGRATIONS = join(import.meta.dirname, '..', '..', '..', 'migrations');
 
-const NUMBERED = /^\d{4}_[a-z0-9_]+$/;
-const TIMED = /^(?<time>\d{14})_[a-z0-9_]+$/;
+const NUMBERED_NAME = /^\d{4}_[a-z0-9_]+$/; // such as 0001_create_code_tables
+const TIMED_NAME = /^(?<time>\d{14})_[a-z0-9_]+$/; // such as 20261127120000_add_order_type
 const SUBJECT = /^[a-z0-9_]+$/;
 const SECOND_MS = 1_000;
 
@@ -20,23 +20,22 @@ const DOWN = '-- Down Migration';
 const EMPTY = `${UP}\n\n\n${DOWN}\n\n`;
 
 /**
- * A line that was probably meant as a marker: a word like up or down (pu, dwon), and a word that begins with migr. For
- * PostgreSQL it is a comment, so the down migration would run together with the up migration. Other characters may
- * come first, except ' and (, with which values begin. If you widen this pattern,
- * `migrate up` may refuse a released migration: try all files of migrations/.
+ * A line that was probably meant as a marker, such as "-- Dwon migration". PostgreSQL would take it for a comment, and
+ * run the down migration together with the up migration. A line that begins with ' or ( is a value. If you widen this
+ * pattern, `migrate up` may refuse a released file: try all files of migrations/.
  */
 const LIKE_A_MARKER = /^[^\w'(]*(?:u?pu?|d[own]{1,4})[\s_-]*migr/i;
 /** A line that git writes if two branches changed the same lines. */
 const CONFLICT_MARKER = /^(?:<{7}|>{7}|\|{7}) |^={7}$/;
 /**
- * A line with more than white space, semicolons and a `--` comment. A block comment is taken for a statement. With `\s`
- * instead of `[^\S\n]` a match would continue across line ends, and take quadratic time in many empty lines.
+ * A line with more than white space, semicolons and a `--` comment. A block comment counts as a statement. With `\s`
+ * instead of `[^\S\n]` a match would go on in the next line, and many empty lines would take quadratic time.
  */
 const STATEMENT = /^(?:[^\S\n]|;)*(?!--)[^\s;]/m;
 
 export type Direction = 'up' | 'down';
 
-/** The SQL of both directions. Empty lines come first, so that its line numbers are those of the file. */
+/** The SQL of both directions. Each begins with empty lines, so that its line numbers are those of the file. */
 export interface Migration {
   readonly name: string;
   readonly up: string;
@@ -63,8 +62,8 @@ export async function readNames(folder = MIGRATIONS): Promise<Names> {
 }
 
 function isName(name: string): boolean {
-  if (NUMBERED.test(name)) return true;
-  const time = TIMED.exec(name)?.groups?.['time'];
+  if (NUMBERED_NAME.test(name)) return true;
+  const time = TIMED_NAME.exec(name)?.groups?.['time'];
   return time !== undefined && !Number.isNaN(parseNameTime(time));
 }
 
@@ -82,10 +81,10 @@ export async function createMigration(subject: string, text = EMPTY): Promise<st
   return path;
 }
 
-/** Returns a name that comes after all others, also if somebody wrote one of them with a clock that is ahead. */
+/** Returns a name that comes after all `names`, even if the clock that made one of them was ahead. */
 export function chooseName(subject: string, names: readonly string[]): string {
   const lastName = names.toSorted(compareNames).at(-1) ?? '';
-  const lastTime = TIMED.exec(lastName)?.groups?.['time'];
+  const lastTime = TIMED_NAME.exec(lastName)?.groups?.['time'];
   const afterLastMs = lastTime === undefined ? 0 : parseNameTime(lastTime) + SECOND_MS;
   return `${formatNameTime(Math.max(Date.now(), afterLastMs))}_${subject}`;
 }
@@ -99,7 +98,7 @@ function formatNameTime(timeMs: number): string {
   return new Date(timeMs).toISOString().replaceAll(/\D/g, '').slice(0, 'YYYYMMDDHHMMSS'.length);
 }
 
-/** Returns milliseconds since the epoch, or NaN if the digits are no time, such as 20261399000000. */
+/** Returns milliseconds since the epoch, or NaN for digits such as 20261399000000, which are no time. */
 function parseNameTime(digits: string): number {
   const date = `${digits.slice(0, 4)}-${digits.slice(4, 6)}-${digits.slice(6, 8)}`;
   const clock = `${digits.slice(8, 10)}:${digits.slice(10, 12)}:${digits.slice(12, 14)}`;
@@ -115,7 +114,7 @@ export async function readMigration(name: string, folder = MIGRATIONS): Promise<
   return parseMigration(name, await readFile(toPath(name, folder)));
 }
 
-/** Expects a text without faults (`findFault`). Without the line "-- Up Migration" all of the text would be `up`. */
+/** The text must have passed `findFault`. Without the line "-- Up Migration" all of it would be `up`. */
 export function parseMigration(name: string, bytes: Uint8Array): Migration {
   const lines = splitLines(bytes);
   const upAt = lines.findIndex((line) => line.trimEnd() === UP);
@@ -138,7 +137,6 @@ export async function assertMigrations(): Promise<void> {
   if (faults.length > 0) throw new OperatorError(faults.join('\n'));
 }
 
-/** Returns a sentence for each fault of names and texts. It needs no database. */
 export async function findFaults(folder = MIGRATIONS): Promise<string[]> {
   const { names, faults } = await readNames(folder);
   const found = [...faults];
@@ -164,15 +162,15 @@ function findFault(bytes: Uint8Array): string | undefined {
   return findWrongMarker(lines);
 }
 
-/** Finds a marker that is misspelt or missing. The first must be up, the second down, and there is no third. */
+/** Finds a marker that is misspelt, missing or in the wrong place. UP comes first, then perhaps DOWN, and no third. */
 function findWrongMarker(lines: readonly string[]): string | undefined {
   const expected = [UP, DOWN];
   for (const [index, line] of lines.entries()) {
-    const isRight = !LIKE_A_MARKER.test(line) || line.trimEnd() === expected.shift();
-    if (!isRight) return `, line ${index + 1}: ${describeMarker(line.trimEnd())}`;
+    if (!LIKE_A_MARKER.test(line)) continue;
+    const marker = line.trimEnd();
+    if (marker !== expected.shift()) return `, line ${index + 1}: ${describeMarker(marker)}`;
   }
-  const hasUp = expected[0] !== UP;
-  return hasUp ? undefined : `: the line "${UP}" is missing. Write it above the SQL.`;
+  return expected.includes(UP) ? `: the line "${UP}" is missing. Write it above the SQL.` : undefined;
 }
 
 function describeMarker(marker: string): string {

@@ -1,16 +1,14 @@
-// The role to which the tables belong, and which runs the migrations.
+// Checks that the present role can run migrations as the role that owns the tables.
 import type { Session } from '../../database/session.js';
+import { DOCUMENTED_OWNER } from '../../database/transactions.js';
 import { OperatorError } from '../../telemetry/error-message.js';
 import { commandLine } from '../cli/program.js';
 
-/** The role of docs/operators.md. A database of a provider may have a single role of another name instead. */
-const DOCUMENTED_OWNER = 'order_lookup_owner';
-
 /**
- * The owner of the tables is the role that owns pgmigrations. Before the first migration it is the documented role if
- * that role exists, otherwise the present role.
+ * The owner of the tables is the role that owns pgmigrations. Before the first migration it is DOCUMENTED_OWNER if
+ * that role exists, else the present role. $1 is `set`, or `member` if PostgreSQL is older than 16.
  */
-const STANDING = `
+const OWNERSHIP = `
   select
     current_user::text as role,
     owner.id::regrole::text as owner,
@@ -18,7 +16,7 @@ const STANDING = `
     pgmigrations is null as "isFirst",
     case
       when owner.id = me.oid then true
-      -- A superuser may set every role, and may be connected by mistake: at first it must be a member, too
+      -- A superuser may set every role, but may be connected by mistake: so at first a superuser must be a member
       when pgmigrations is null and me.rolsuper then
         exists (select from pg_auth_members where roleid = owner.id and member = me.oid)
       else pg_has_role(owner.id, $1)
@@ -36,7 +34,7 @@ const STANDING = `
     ) as id
   ) as owner`;
 
-interface Standing {
+interface Ownership {
   readonly role: string;
   readonly owner: string;
   readonly schemaOwner: string;
@@ -47,25 +45,21 @@ interface Standing {
   readonly ownerIsMember: boolean;
 }
 
-/**
- * Throws if the present role cannot run migrations as the owner. Otherwise the tables would belong to another role, and
- * the owner could not change them.
- * @throws OperatorError with the statement that helps
- */
+/** @throws OperatorError if the present role cannot run migrations as the owner, with the statement that helps */
 export async function assertOwner(session: Session): Promise<void> {
   const knowsSetOption = session.serverVersion >= 16; // older versions refuse the word
-  const { rows } = await session.query<Standing>(STANDING, [knowsSetOption ? 'set' : 'member']);
-  const [standing] = rows;
-  if (!standing)
+  const { rows } = await session.query<Ownership>(OWNERSHIP, [knowsSetOption ? 'set' : 'member']);
+  const [ownership] = rows;
+  if (!ownership)
     throw new OperatorError('There is no schema public. As the owner of the database: create schema public;');
-  const { role, owner, schemaOwner, isFirst, maySetRole, mayCreate, ownerIsMember } = standing;
+  const { role, owner, schemaOwner, isFirst, maySetRole, mayCreate, ownerIsMember } = ownership;
   if (!maySetRole) {
     const relation = isFirst ? 'must belong' : 'belong';
     const grant = `grant ${owner} to ${role}${knowsSetOption ? ' with set true' : ''};`;
-    // No grant is proposed if the owner is a superuser, or a member of the present role: PostgreSQL refuses a circle
+    // No message proposes to grant a superuser, or a role to its own member, which PostgreSQL refuses
     const connect = `Connect as ${owner}${ownerIsMember ? '.' : `, or run as an administrator: ${grant}`}`;
-    const remedy =
-      role === DOCUMENTED_OWNER ? `To give them to ${role}: ${commandLine('doctor')} prints the statements.` : connect;
+    const doctor = `${commandLine('doctor')} prints the statements that give the tables to ${role}.`;
+    const remedy = role === DOCUMENTED_OWNER ? doctor : connect;
     throw new OperatorError(
       `The tables ${relation} to ${owner}, and ${role} is not a member of that role, or may not set it (set role). ` +
         `Nothing was changed. ${remedy}`,

@@ -1,4 +1,4 @@
-// Compares the migrations of the tree with the table of node-pg-migrate. A migration is applied if its name is there.
+// Compares the files in migrations/ with the table pgmigrations of node-pg-migrate, which names the applied migrations.
 import type { Session } from '../../database/session.js';
 import { readColumn } from '../cli/connection.js';
 import { readNames } from './migration-files.js';
@@ -10,18 +10,18 @@ export interface MigrationState {
   readonly pending: readonly string[];
   /** Applied migrations that have no file in `migrations/`. */
   readonly missing: readonly string[];
-  /** The applied migrations by the server's clock. node-pg-migrate undoes the last one first. */
+  /** The applied migrations in the order of the server's clock. node-pg-migrate undoes the last one first. */
   readonly appliedByTime: readonly string[];
 }
 
-const TABLE = `select where to_regclass('public.pgmigrations') is not null`;
+const TABLE_EXISTS = `select where to_regclass('public.pgmigrations') is not null`;
 const APPLIED = 'select name from public.pgmigrations order by id';
-/** node-pg-migrate undoes the last of this order. It differs from APPLIED if the server's clock was set back. */
+/** This order differs from that of APPLIED if the server's clock was set back. */
 const APPLIED_BY_TIME = 'select name from public.pgmigrations order by run_on, id';
 
 export async function readState(session: Session): Promise<MigrationState> {
   const { names } = await readNames();
-  const { rowCount } = await session.query(TABLE);
+  const { rowCount } = await session.query(TABLE_EXISTS);
   const applied = rowCount === 0 ? [] : await readColumn(session, APPLIED);
   return {
     applied,
@@ -31,7 +31,7 @@ export async function readState(session: Session): Promise<MigrationState> {
   };
 }
 
-/** Returns one line, or none. It names several reasons, because the database does not show which one is true. */
+/** Returns one line, or none. The line names three reasons, because the database does not show which one is true. */
 export function describeMissing({ missing }: Pick<MigrationState, 'missing'>): string[] {
   if (missing.length === 0) return [];
   const paths = missing.map((name) => `migrations/${name}.sql`).join(' ');

@@ -17,10 +17,10 @@ interface NewOptions {
 
 export function createNew(io: ProgramIo): Command {
   return new Command('new')
-    .description('creates the next migration: an empty one, or one that gives the table the content of a file')
+    .description('creates a migration: an empty one, or with --from one that gives a table the content of a CSV file')
     .argument('<NAME>', 'such as add_order_type')
-    .option('--from <FILE.csv>', 'a list, as `codes export` writes it')
-    .option('--complete', 'delete the rows that the file lacks')
+    .option('--from <FILE.csv>', 'a file in the form that `codes export` prints')
+    .option('--complete', 'the migration also deletes the rows of the table that are not in the file')
     .action((subject: string, options: NewOptions) => create(io, subject, options));
 }
 
@@ -51,8 +51,8 @@ interface Composed {
 
 /**
  * Compares the file with the table as it will be after the pending migrations. Otherwise a second run of this command
- * would write the same rows again. Then PostgreSQL's constraints check the new migration in a dry run.
- * @returns undefined if the table has the content already
+ * would write the same rows again. Then a dry run checks the new rows by PostgreSQL's constraints.
+ * @returns undefined if the table already has the content of the file
  */
 async function composeFrom(
   address: DatabaseAddress,
@@ -65,7 +65,7 @@ async function composeFrom(
     const { up, down, lackingCount } = await compareWithTable(session, file, isComplete);
     if (up.length === 0) return undefined;
     await tryStatements(session, path, up);
-    // Quoted, because a line break in the name would end the comment, and the rest would run as SQL
+    // The file's name is quoted: a line break in it would end the comment, and the rest of the name would run as SQL
     return { text: formatMigration(`Written from ${JSON.stringify(basename(path))}`, up, down), lackingCount };
   });
 }

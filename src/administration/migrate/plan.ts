@@ -9,21 +9,21 @@ import { CODE_TABLES, type CodeRows, assertAreas, readCodes } from '../../lookup
 import { OperatorError, toMessage } from '../../telemetry/error-message.js';
 import { readClock, readColumn, withDatabase } from '../cli/connection.js';
 import { type Change, NOTICE_DAYS, findChanges } from './code-changes.js';
-import { dryRun, explain, hasGivenUp, tryMigrations } from './dry-run.js';
+import { dryRun, explainDryRunError, hasGivenUp, tryMigrations } from './dry-run.js';
 import { type Direction, assertMigrations, readMigration } from './migration-files.js';
 import { type MigrationState, readState } from './migration-state.js';
 import { markUnusual } from './unusual-codes.js';
 import { markEarlyNames, markTimesWithoutZone } from './unusual-migrations.js';
 
-/** The output of `plan --json`. Pipelines read its members, so they keep their names; docs/pipeline.md shows some. */
+/** The output of `plan --json`. Pipelines read its members (docs/pipeline.md), so do not rename them. */
 export interface Plan {
   readonly migrations: readonly string[];
   /** Applied migrations that the tree lacks. */
   readonly missing: readonly string[];
   readonly changes: readonly Change[];
-  /** Sentences about what the service could not serve, and about keys that callers would lose. */
+  /** Sentences about codes or keys that the service could not read, and about keys that callers would lose. */
   readonly refusals: readonly string[];
-  /** Sentences about what is probably not meant, but breaks nothing. */
+  /** Sentences about what is probably a mistake, but breaks nothing. */
   readonly marks: readonly string[];
   readonly canBreakClients: boolean;
 }
@@ -36,8 +36,8 @@ const NOTHING = { migrations: [], changes: [], refusals: [], marks: [], canBreak
 const REVISION = `select stamp::text from public.revision where topic = 'codes'`;
 
 /**
- * Two rows for each key: in force now (days is 0), and in force after NOTICE_DAYS. So a shortened life shows as a row
- * that is lost. The identity is that of a row: key, hash and days.
+ * A row for each key in force now (days is 0), and a row for each key in force in NOTICE_DAYS. So if a migration makes
+ * a key end earlier, a row is lost. A row's identity is the key's id, its hash and the days.
  */
 const KEYS_IN_FORCE = `
   select pg_catalog.concat_ws(' ', id, encode(key_hash, 'hex'), days) as identity, client
@@ -101,7 +101,7 @@ async function makePlan(
   return { ...found, marks: [...(await markMigrations(migrations, before, tried)), ...found.marks] };
 }
 
-/** Reads one snapshot. The limits are those of a dry run, so a lock ends the plan after three seconds here, too. */
+/** Reads with the limits of a dry run, so that a lock of another session ends the plan after three seconds. */
 async function readCommitted(database: Database, limits: Partial<Limits>): Promise<Committed> {
   const { statementMs, lockMs, totalMs } = describeKind('dryRun', limits);
   try {
@@ -115,7 +115,7 @@ async function readCommitted(database: Database, limits: Partial<Limits>): Promi
       { statementMs, lockMs, totalMs },
     );
   } catch (error) {
-    throw explain(error);
+    throw explainDryRunError(error);
   }
 }
 
@@ -134,7 +134,7 @@ async function readSeen(session: Session, manager: EntityManager): Promise<Seen>
   return { codes, keys };
 }
 
-/** Only reads may use it: the savepoint is always rolled back, so a failed read does not end the transaction. */
+/** Rolls the savepoint back in any case, so that a failed read does not end the transaction. Do not write in `read`. */
 async function attempt<T>(session: Session, read: () => Promise<T>): Promise<Attempt<T>> {
   await session.query('savepoint attempt');
   try {
@@ -143,11 +143,11 @@ async function attempt<T>(session: Session, read: () => Promise<T>): Promise<Att
     if (hasGivenUp(error)) throw error;
     return { fault: toMessage(error) };
   } finally {
-    await session.query('rollback to savepoint attempt'); // if the connection is lost, this throws, and the content gets no fault
+    await session.query('rollback to savepoint attempt'); // throws if the connection is lost, which is no fault of rows
   }
 }
 
-/** Codes that cannot be read do not appear as lost, because running replicas go on serving the former codes. */
+/** Reports no code as removed if the new codes cannot be read: running replicas go on serving the former codes. */
 function compare(
   migrations: readonly string[],
   before: Committed,
@@ -155,17 +155,16 @@ function compare(
   after: Committed,
 ): Plan {
   const { missing, applied } = before.state;
-  const isFirst = applied.length === 0; // then callers have nothing that they could lose
-  const former = isFirst && 'fault' in before.codes ? { value: NO_CODES } : before.codes;
+  const isEmpty = applied.length === 0 && 'fault' in before.codes; // then callers have nothing that they could lose
+  const former = isEmpty ? { value: NO_CODES } : before.codes;
   const refusals = [...describeUnread(former), ...describeFaults(tried), ...describeLostKeys(before, tried, after)];
-  const isRead = 'value' in former && 'value' in tried.codes;
-  const changes = isRead ? findChanges(former.value, tried.codes.value, tried.nowMs) : [];
-  const marks = isRead ? markUnusual(former.value, tried.codes.value) : [];
+  const areBothRead = 'value' in former && 'value' in tried.codes;
+  const changes = areBothRead ? findChanges(former.value, tried.codes.value, tried.nowMs) : [];
+  const marks = areBothRead ? markUnusual(former.value, tried.codes.value) : [];
   const canBreakClients = refusals.length > 0 || changes.some(({ breaks }) => breaks !== undefined);
   return { migrations, missing, changes, refusals, marks, canBreakClients };
 }
 
-/** Returns the marks of the migrations themselves. */
 async function markMigrations(migrations: readonly string[], before: Committed, tried: Seen): Promise<string[]> {
   const marks = markEarlyNames(migrations, before.state.applied);
   if ('fault' in before.codes || 'fault' in tried.codes) return marks;
@@ -186,16 +185,16 @@ function describeFaults({ codes, keys }: Seen): string[] {
 }
 
 /**
- * Finds keys that the migrations revoke, delete, change, or make end within NOTICE_DAYS. A key that is gone in the
- * committed state, too, was revoked by somebody else meanwhile, and is left out.
+ * Finds keys that the migrations revoke, delete, change, or make end within NOTICE_DAYS. A key that is not in `after`
+ * either was revoked by somebody else meanwhile, and is left out.
  */
 function describeLostKeys(before: Committed, tried: Seen, after: Committed): string[] {
   const identities = (attempted: Attempt<readonly KeyInForce[]>): Set<string> =>
     new Set('value' in attempted ? attempted.value.map(({ identity }) => identity) : []);
   if ('fault' in before.keys || 'fault' in tried.keys) return [];
-  const present = identities(tried.keys);
+  const remaining = identities(tried.keys);
   const committed = identities(after.keys);
-  const lost = before.keys.value.filter(({ identity }) => !present.has(identity) && committed.has(identity));
+  const lost = before.keys.value.filter(({ identity }) => !remaining.has(identity) && committed.has(identity));
   if (lost.length === 0) return [];
   const clients = [...new Set(lost.map(({ client }) => client))].sort();
   return [`callers will be refused: keys of ${clients.join(', ')}`];

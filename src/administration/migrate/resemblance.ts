@@ -1,16 +1,16 @@
-// Simplifies names, to find names that people confuse. Two names resemble each other if they share a simplified form.
+// Simplifies names, to find names that people confuse: two names resemble each other if they share a simplified form.
 import unhomoglyph from 'unhomoglyph';
 
 /** The steps of the simplification. Each removes a difference that people overlook. */
 const SIMPLIFICATIONS: readonly ((name: string) => string)[] = [
-  // Lowe’s and Lowe's. This step comes before NFKD, which makes a space and an accent of an acute accent (U+00B4)
+  // Lowe’s and Lowe's. This step comes before NFKD, which splits the quote ´ (U+00B4) into a space and an accent
   (name) => name.replaceAll(/[\p{Quotation_Mark}`\u00b4\u2032\u2033]/gu, "'"),
   (name) => name.normalize('NFKD'), // full-width Ａ1 and A1
   (name) => name.replaceAll(/\s/gu, ''), // "Home Phone" and HomePhone
   (name) => name.replaceAll(/\p{Dash}/gu, '-'), // A–1 and A-1
   // 1.10 and 1.1, which a spreadsheet writes; 101 and 101.0, which a script writes
   (name) => name.replace(/(?<=^-?\d+)[.,]0+$|(?<=^-?\d+[.,]\d*[1-9])0+$/, ''),
-  (name) => name.replaceAll(/(?<!\d[.,]?)0+(?=\d)/g, ''), // 007 and 7
+  (name) => name.replaceAll(/(?<!\d[.,]?)0+(?=\d)/g, ''), // 007 and 7, but not 1.05 and 1.5
 ];
 
 /**
@@ -19,7 +19,6 @@ const SIMPLIFICATIONS: readonly ((name: string) => string)[] = [
  */
 export function simplify(name: string): readonly string[] {
   const simple = SIMPLIFICATIONS.reduce((text, simplifyText) => simplifyText(text), name);
-  // toUpperCase comes first, because it makes SS of ß
-  const forms = [simple.toUpperCase().toLowerCase(), simple];
-  return forms.map((form, index) => `${index} ${unhomoglyph(form)}`);
+  const lowerCase = simple.toUpperCase().toLowerCase(); // toUpperCase comes first, because it makes SS of ß
+  return [`lower case: ${unhomoglyph(lowerCase)}`, `as written: ${unhomoglyph(simple)}`];
 }

@@ -1,4 +1,4 @@
-// Runs with events at the same time. Each migration of these tests waits for a lock while the event happens.
+// Tests of runs during which something else happens. Meanwhile, a migration of the run waits for a lock.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from '@jest/globals';
@@ -33,7 +33,7 @@ const isWaitedFor = async (lock: number) => {
   return waiting.length > 0;
 };
 
-/** Starts a run, and does something while a migration of the run waits for the lock. */
+/** Starts a run, and calls `act` while the migration with WAIT waits for the lock. */
 async function meanwhile<T>(run: () => Promise<T>, act: () => unknown): Promise<T> {
   const holder = await database.session();
   await holder.query(`select pg_advisory_lock(${TEST_LOCK})`);

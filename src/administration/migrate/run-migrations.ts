@@ -1,8 +1,8 @@
 // Applies and undoes migrations with node-pg-migrate. Each runs in a transaction of its own, together with its row of
 // pgmigrations. A run that is killed leaves no lock, and nothing of its migration.
 //
-// The text of a migration is passed as a setting of the transaction, and EXECUTE in a block runs it. There, PostgreSQL
-// refuses each command that begins or ends a transaction, in any disguise, and says where in the file an error is.
+// The text of a migration is passed as a setting of the transaction, and EXECUTE in a `do` block runs the text. There,
+// PostgreSQL refuses commands that begin or end a transaction, and says where in the file an error is.
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import { type MigrationBuilder, type RunnerOption, runner } from 'node-pg-migrate';
@@ -31,13 +31,13 @@ import {
 } from './migration-files.js';
 import { assertOwner } from './migration-owner.js';
 
-/** Runs the text of a setting. The setting is emptied first: each parallel worker would get a copy of up to 50 MB. */
+/** Runs the text of the setting. Empties the setting first, because each parallel worker would get a copy (50 MB). */
 const EXECUTE = `do $run$ declare file text := current_setting('order_lookup.file'); begin
   perform set_config('order_lookup.file', '', true);
   execute file;
 end $run$`;
 
-/** Deferred constraints are checked here, so that their faults are still faults of the migration, and not of COMMIT. */
+/** Checks deferred constraints. If COMMIT checked them, the error could not name the migration. */
 const CHECK_CONSTRAINTS = 'set constraints all immediate; set constraints all deferred';
 
 /** SQLSTATE lock_not_available. */
@@ -48,7 +48,7 @@ const NO_STATEMENT_REMEDIES: Readonly<Record<Direction, string>> = {
   down: 'Undo it by a new migration, or write a statement below "-- Down Migration".',
 };
 
-/** node-pg-migrate would print each statement that fails, which may have 50 MB. Its errors say the same. */
+/** A statement that fails may have 50 MB, and node-pg-migrate would print it. Its errors say enough. */
 const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 function ignore(): void {
@@ -97,7 +97,7 @@ export function undo(
   return run(database, { direction: 'down', count: names.length, check, report });
 }
 
-/** Returns the statements that run a migration in a transaction that has begun. Then the role is ours again. */
+/** Returns the statements that run a migration, inside a transaction that has begun. */
 export function toStatements(script: Script, { serverVersion }: Session, limits?: Partial<Limits>): string[] {
   const name = escapeLiteral(script.title.replace(/\.sql$/, ''));
   const settings = [
@@ -109,7 +109,7 @@ export function toStatements(script: Script, { serverVersion }: Session, limits?
     settings,
     `select set_config('order_lookup.file', ${dollarQuote(toExecutable(script))}, true)`,
     EXECUTE,
-    `${CHECK_CONSTRAINTS}; ${settings}`, // our role, not one that the migration has set, writes the row of pgmigrations
+    `${CHECK_CONSTRAINTS}; ${settings}`, // our role again, which writes the row of pgmigrations
   ];
 }
 
@@ -121,19 +121,15 @@ export function toScript(migration: Migration, direction: Direction): Script {
   throw new MigrationFault(`${title} has no statement on the way ${direction}. ${NO_STATEMENT_REMEDIES[direction]}`);
 }
 
-/**
- * Quotes the text with a random dollar tag, which the text cannot contain. To double the quotes of 50 MB takes seconds.
- */
+/** Quotes the text with a random tag, which it cannot contain. Doubling the quotes of 50 MB would take seconds. */
 function dollarQuote(text: string): string {
   const tag = `$file_${randomUUID().replaceAll('-', '')}$`;
   return tag + text + tag;
 }
 
-/**
- * The progress of a run. node-pg-migrate loads a migration when it has committed the one before, and reports nothing.
- */
+/** The progress of a run. node-pg-migrate loads a migration after the COMMIT of the former one, and reports nothing. */
 class Progress {
-  /** The script that runs now. Its lines are named in messages about a fault. */
+  /** The script that runs now, for messages about its faults. */
   script: Script | undefined;
   private current: string | undefined;
 
@@ -160,7 +156,7 @@ async function run(database: Database, { direction, count, check, report }: Run)
     progress.begin(name);
     check(name);
     progress.script = toScript(await readAgain(name), direction);
-    // node-pg-migrate writes the row of pgmigrations last
+    // After these statements, node-pg-migrate writes the row of pgmigrations with this search_path
     return [...toStatements(progress.script, session), SET_CATALOG_PATH];
   };
   const migrate = async (session: Session): Promise<string[]> => {
@@ -180,7 +176,7 @@ async function run(database: Database, { direction, count, check, report }: Run)
     progress.end();
     return done.map(({ name }) => name);
   };
-  // This kind may write, so a hot standby refuses it here. Otherwise the first file would be blamed
+  // 'dryRun', because a hot standby refuses a transaction that may write: otherwise the first migration would be blamed
   await database.within('dryRun', assertOwner);
   return database.borrow(async (session) => {
     try {
@@ -200,10 +196,7 @@ async function readAgain(name: string): Promise<Migration> {
   }
 }
 
-/**
- * Returns the option `migrationLoaderStrategies` for files that contain SQL and nothing of node-pg-migrate. A migration
- * is read when its turn comes, because there may be many large ones.
- */
+/** Returns the option by which node-pg-migrate reads each file with `load` when its turn comes, not all together. */
 function loadSql(load: (name: string) => Promise<string[]>): Strategies {
   const addStatements = (path: string) => async (builder: MigrationBuilder) => {
     for (const statement of await load(basename(path, '.sql'))) builder.sql(statement);
@@ -221,13 +214,13 @@ function loadSql(load: (name: string) => Promise<string[]>): Strategies {
   ];
 }
 
-/** Explains an error before the first migration: nothing was changed. node-pg-migrate adds a stack to some errors. */
+/** Explains an error from before the first migration. */
 function explainStart(error: unknown, session: Session): unknown {
   if (findRefusal(error)?.code === LOCK_TIMEOUT) {
     return new OperatorError('Another run of migrations did not end within two minutes. Try again later.');
   }
   const explained = explainLoss(error, session);
   if (explained instanceof OperatorError || findRefusal(explained)) return explained;
-  const [sentence] = toMessage(explained).split('\n');
+  const [sentence] = toMessage(explained).split('\n'); // node-pg-migrate adds a stack to some errors
   return new OperatorError(`${sentence}. Nothing was changed.`);
 }

@@ -1,32 +1,33 @@
 // Finds texts that nobody typed: a spreadsheet or a script probably made them, or their characters are damaged. The
 // patterns depend on no language, because spreadsheets write months and errors in many languages.
 
-/** The name of a month as spreadsheets shorten it: Mar, mars, maalis. A word of capitals, as in 10-LTL, is a code. */
+/** A short name of a month, such as Mar, mars or maalis. The second letter is small, because 10-LTL is a code. */
 const MONTH = String.raw`\p{L}\p{Ll}{2,5}\.?`;
 const DAY_OF_MONTH = '(?:0?[1-9]|[12]\\d|3[01])';
 const DAY = [
-  String.raw`${DAY_OF_MONTH}(?:[-/]|\. ?)${MONTH}(?:[-./ ]{1,2}\d{2,4})?`, // 2-Mar, 02. Mrz, 2-Mar-27: from 2-3 or MAR2
+  String.raw`${DAY_OF_MONTH}(?:[-/]|\. ?)${MONTH}(?:[-./ ]{1,2}\d{2,4})?`, // 2-Mar, 02. Mrz, 2-Mar-27
   String.raw`\p{L}\p{Ll}{2,5}(?:[-/]|\.-?)(?:\d{2}|\d{4})`, // Mar-27, mar.27
   String.raw`\p{Lu}\p{Ll}{2} \d{2}`, // Mrz 27
   String.raw`(?:\d{4}\p{Lo} ?)?\d{1,2}\p{Lo} ?\d{1,2}\p{Lo}`, // 3月2日
-  String.raw`\d{1,2}([-./])\d{1,2}\1(?:\d{2}|\d{4})`,
-  String.raw`\d{4}([-./])\d{1,2}\2\d{1,2}(?: \d{1,2}:\d{2}(?::\d{2})?)?`,
+  String.raw`\d{1,2}(?<first>[-./])\d{1,2}\k<first>(?:\d{2}|\d{4})`, // 01.02.2026, 1/2/26
+  String.raw`\d{4}(?<second>[-./])\d{1,2}\k<second>\d{1,2}(?: \d{1,2}:\d{2}(?::\d{2})?)?`, // 2026-03-01 00:00
 ];
 
-/** The characters that Windows-1252 shows for the bytes 80 to BF. In UTF-8 these bytes continue a character. */
+/** The characters of Windows-1252 for the bytes 80 to BF, which in UTF-8 are the later bytes of a character. */
 const CONTINUATION =
   '[\\u0080-\\u00bf\\u0152\\u0153\\u0160\\u0161\\u0178\\u017d\\u017e\\u0192\\u02c6\\u02dc\\u2013\\u2014\\u2018-\\u201a' +
   '\\u201c-\\u201e\\u2020-\\u2022\\u2026\\u2030\\u2039\\u203a\\u20ac\\u2122]';
 const DAMAGE = [
   `[ÂÃÄÅ]${CONTINUATION}`, // ZÃ¼rich
-  `(?:[Æ-ß]${CONTINUATION}){2}`, // Ð”Ð°: twice, because É’ is in CAFÉ’S
+  `(?:[Æ-ß]${CONTINUATION}){2}`, // Ð”Ð°, but not CAFÉ’S
   `[à-ï]${CONTINUATION}{2}`, // Itâ€™s
-  `[ð-ô]${CONTINUATION}{3}`,
-  String.raw`(?:[√├┬]|‚Ä)\P{ASCII}`, // Z√ºrich (Mac OS Roman), Z├╝rich (a console of Windows)
-  String.raw`(?:[РС]\P{ASCII}){3}`, // РЎРІСЏР·СЊ (Windows-1251)
+  `[ð-ô]${CONTINUATION}{3}`, // ðŸ˜€
+  String.raw`(?:[√├┬]|‚Ä)\P{ASCII}`, // Z√ºrich (UTF-8 read as Mac OS Roman), Z├╝rich (as code page 850)
+  String.raw`(?:[РС]\P{ASCII}){3}`, // РЎРІСЏР·СЊ (UTF-8 read as Windows-1251)
   String.raw`\p{L}\?+\p{L}|^\?+$`, // Z?rich: the encoding of the file lacks the character
   String.raw`&(?:[a-z]{2,6}|#\d+|#x[\da-f]+);`, // R&amp;D
-  String.raw`\p{Co}|锟斤拷`, // a character of a symbol font; U+FFFD in UTF-8, read as GBK
+  String.raw`\p{Co}`, // U+E000, a character of a symbol font
+  '锟斤拷', // U+FFFD twice, in UTF-8 read as GBK
 ];
 
 const LOOKS: readonly { readonly mark: string; readonly form: RegExp }[] = [
@@ -37,15 +38,16 @@ const LOOKS: readonly { readonly mark: string; readonly form: RegExp }[] = [
   { mark: 'looks like a truth value that a spreadsheet made', form: /^(?:true|false)$/i },
   {
     mark: 'looks like an error or a placeholder that a spreadsheet made',
-    // #NAME?, #ССЫЛКА!, #NV; Err:502; a column that is too narrow; the empty group of a pivot table
+    // #NAME?, #ССЫЛКА!, #NV; Err:502; ### in a column that is too narrow; (blank) in a pivot table
     form: /^(?:#[¡¿]?[\p{L}\d/_]+[!?]|#\p{Lu}[\p{Lu}\d/_]+|\p{Lu}\p{Ll}+ ?:5\d\d|#{3,}|\([\p{Ll}\p{Lo} ]+\))$/u,
   },
   {
     mark: 'looks like a missing value that a script made',
+    // n/a, <NA>, NaT, NULL, 1.#QNAN, \N
     form: /^(?:<?n\/?a>?|nat|-?nan|1\.#(?:ind|qnan)|null|none|nil|undefined|\\n|\[object object\])$/i,
   },
   { mark: 'looks like a whole number that a script made a decimal', form: /^-?\d+[.,]0+$/ },
-  { mark: 'is a formula', form: /^(?:=|[-+@]\p{Lu}[\p{Lu}.]*\()/u },
+  { mark: 'is a formula', form: /^(?:=|[-+@]\p{Lu}[\p{Lu}.]*\()/u }, // =A2&B2, +SUM(A1)
   { mark: 'begins with the apostrophe that keeps a number as text in a spreadsheet', form: /^['\u2019][-+=]?\d/ },
   {
     mark: 'has damaged characters: a program has read or written it in a wrong encoding',
@@ -54,11 +56,11 @@ const LOOKS: readonly { readonly mark: string; readonly form: RegExp }[] = [
   { mark: 'has U+FFFD, the sign of a character that a program could not read', form: /\ufffd/ },
 ];
 
-/** The alphabets with letters that look like those of another alphabet. */
+/** Letters of one of these alphabets may look like letters of another one. */
 const ALPHABETS = ['Latin', 'Cyrillic', 'Greek', 'Armenian', 'Georgian', 'Cherokee', 'Coptic', 'Hebrew', 'Arabic'];
 const LETTERS = ALPHABETS.map((alphabet) => ({ alphabet, form: new RegExp(`\\p{Script=${alphabet}}`, 'u') }));
 
-/** Returns a mark for each form that the text has, such as "looks like a day that a spreadsheet made". */
+/** Returns marks such as "looks like a day that a spreadsheet made". */
 export function findLooks(text: string): string[] {
   const composed = text.normalize('NFC');
   const marks = LOOKS.filter(({ form }) => form.test(composed)).map(({ mark }) => mark);

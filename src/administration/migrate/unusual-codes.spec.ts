@@ -20,10 +20,10 @@ function mark(former: readonly Code[], added: readonly Code[]): string[] {
   return markUnusual(toRows(former), toRows([...former, ...added]));
 }
 
-describe('a code that resembles another code of its type is marked if only this differs:', () => {
+describe('a code that resembles another code of its type', () => {
   it.each([
     { what: 'case', former: 'standard', added: 'STANDARD' },
-    { what: 'case, if a letter has two capitals', former: 'Straße', added: 'STRASSE' },
+    { what: 'case, where the capital of a letter is two letters', former: 'Straße', added: 'STRASSE' },
     { what: 'white space', former: 'Left Message', added: 'LeftMessage' },
     { what: 'a dash', former: 'NO-ANSWER', added: 'NO–ANSWER' },
     { what: 'a minus sign', former: 'NO-ANSWER', added: 'NO\u2212ANSWER' },
@@ -31,35 +31,35 @@ describe('a code that resembles another code of its type is marked if only this 
     { what: 'zeros inside', former: 'A-07', added: 'a-7' },
     { what: 'zeros at the end of a decimal number', former: '1.10', added: '1.1' },
     { what: 'a decimal that is zero', former: '101', added: '101.0' },
-    { what: 'Unicode form', former: 'caf\u00e9', added: 'cafe\u0301' },
+    { what: 'the Unicode form of an accent', former: 'caf\u00e9', added: 'cafe\u0301' },
     { what: 'full width', former: 'A1', added: '\uff211' },
     { what: 'a letter of another alphabet', former: 'COPA', added: 'СОРА' },
     { what: 'case and a letter of another alphabet', former: 'copa', added: 'СОРА' },
     { what: 'a letter and a digit that look alike', former: 'NO', added: 'N0' },
     { what: 'two letters that look alike', former: 'AIl', added: 'AlI' },
     { what: 'a quote', former: "O'Hare", added: 'O´Hare' },
-  ])('$what', ({ former, added }) => {
+  ])('is marked if they differ only in $what', ({ former, added }) => {
     expect(mark(inType('Typ', former), inType('Typ', added))).toContainEqual(
       `code type "Typ": "${added}" resembles "${former}"`,
     );
   });
 
   it.each([
-    { what: 'another number', former: '70', added: '7' },
-    { what: 'another decimal number', former: '1.05', added: '1.5' },
-    { what: 'another letter', former: 'A', added: 'B' },
-    { what: 'letters whose small forms look alike', former: 'BALL', added: 'BAIL' },
+    { what: 'a number', former: '70', added: '7' },
+    { what: 'a decimal number', former: '1.05', added: '1.5' },
+    { what: 'a letter', former: 'A', added: 'B' },
+    { what: 'a capital whose small letter resembles that of the other one', former: 'BALL', added: 'BAIL' },
     { what: 'a zero at the end of a whole number', former: '100', added: '10' },
-  ])('not $what', ({ former, added }) => {
+  ])('is not marked if they differ in $what', ({ former, added }) => {
     expect(mark(inType('Typ', former), inType('Typ', added))).toEqual([]);
   });
 
-  it('not if the other code is of another type, or if both codes were there before', () => {
+  it('is not marked if the other code is of another type, or if both codes were there before', () => {
     expect(mark(inType('One', 'A'), inType('Other', 'a'))).toEqual([]);
     expect(mark(inType('One', 'A', 'a'), inType('One', 'B'))).toEqual([]);
   });
 
-  it('also if the same plan removes the other code', () => {
+  it('is marked, too, if the same plan removes the other code', () => {
     const before = toRows(inType('Typ', '007', 'B'));
     const after = toRows(inType('Typ', '7', 'B'));
     expect(markUnusual(before, after)).toEqual(['code type "Typ": "7" resembles "007", which is removed']);
@@ -197,7 +197,7 @@ describe('marks of texts that a spreadsheet or a script has probably made:', () 
       'Доставка DHL',
     ],
     ...['СССР', '日本語OK', '東京', 'R&D', 'Sørensen', 'ÅÄÖ', '10.5', '1.2.3', 'A:12', 'Fare:12'],
-  ])('no mark for %s', (text) => {
+  ])('there is no mark for %s', (text) => {
     expect(mark([], inType('Typ', text))).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-// Finds texts that a migration adds and that are probably mistakes. The plan only asks, because only people can decide.
+// Finds texts that a migration adds and that are probably mistakes. Only people can decide, so the plan only asks.
 import { groupBy } from '../../lookups/group-by.js';
 import type { CodeRows } from '../../lookups/code-rows.js';
 import { showInvisible } from '../cli/invisible-characters.js';
@@ -6,15 +6,16 @@ import { describeRecord } from './code-changes.js';
 import { simplify } from './resemblance.js';
 import { findLooks } from './spreadsheet-looks.js';
 
-/** A value of a list, a code type, a code of a type, or another text of a code. */
+/** A value of a list, a code type, a code, or a field of a code. */
 interface Text {
-  /** The name of the list or the type. */
+  /** The list, the type or the code to which the text belongs, as it is printed. */
   readonly place: string;
   readonly text: string;
   /** False for a description: people do not confuse two descriptions. */
   readonly isName: boolean;
 }
 
+/** Such as in “A”, O’Hare, «A» and „A. */
 const TYPOGRAPHIC_QUOTE = /[\p{Pi}\p{Pf}\u201a\u201e]/u;
 
 /** Returns the marks, which are sentences, of each text that is in `after` and not in `before`. */
@@ -22,8 +23,8 @@ export function markUnusual(before: CodeRows, after: CodeRows): string[] {
   const former = findTexts(before);
   const present = findTexts(after);
   const names = [...new Map([...former, ...present]).values()].filter(({ isName }) => isName);
-  const simplified = names.flatMap((name) => listForms(name).map((form) => ({ form, name })));
-  const namesByForm = groupBy(simplified, ({ form }) => form);
+  const forms = names.flatMap((name) => listForms(name).map((form) => ({ form, name })));
+  const namesByForm = groupBy(forms, ({ form }) => form);
   const marks: string[] = [];
   for (const [identity, added] of present) {
     if (former.has(identity)) continue;
@@ -31,23 +32,18 @@ export function markUnusual(before: CodeRows, after: CodeRows): string[] {
     marks.push(...findLooks(added.text).map((look) => `${subject} ${look}`));
     if (!added.isName) continue;
     if (TYPOGRAPHIC_QUOTE.test(added.text)) marks.push(`${subject} has a typographic quote`);
-    const alike = new Set(
-      listForms(added)
-        .flatMap((form) => namesByForm.get(form) ?? [])
-        .map(({ name }) => name),
-    );
-    alike.delete(added);
-    if (alike.size === 0) continue;
-    const others = Array.from(
-      alike,
-      (other) => `${quote(other.text)}${present.has(identify(other)) ? '' : ', which is removed'}`,
-    );
-    marks.push(`${subject} resembles ${others.join(', ')}`);
+    const sameForms = listForms(added).flatMap((form) => namesByForm.get(form) ?? []);
+    const others = new Set(sameForms.map(({ name }) => name).filter((name) => name !== added));
+    const shown = Array.from(others, (other) => {
+      const isRemoved = !present.has(identify(other));
+      return `${quote(other.text)}${isRemoved ? ', which is removed' : ''}`;
+    });
+    if (shown.length > 0) marks.push(`${subject} resembles ${shown.join(', ')}`);
   }
   return marks;
 }
 
-/** Returns each text once, by its identity. */
+/** Returns each text once: a code type is a text of each of its codes. */
 function findTexts({ values, records }: CodeRows): Map<string, Text> {
   const texts: Text[] = values.map(({ codeList, value }) => ({ place: codeList, text: value, isName: true }));
   for (const record of records) {
@@ -65,7 +61,7 @@ function identify({ place, text, isName }: Text): string {
   return JSON.stringify([place, text, isName]);
 }
 
-/** Returns the simplified forms of a name in its place. */
+/** Returns the simplified forms of a name. They contain its place: names of two places are never confused. */
 function listForms({ place, text }: Text): string[] {
   return simplify(text).map((form) => JSON.stringify([place, form]));
 }
