@@ -22,8 +22,8 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   restoreMocks: true, // before each test: one that fails leaves no spy to the next
-  setupFilesAfterEnv: ['<rootDir>/test/support/limit-of-functions.ts', '<rootDir>/test/support/late-tests.ts'],
-  // The limit of tests that start programs, or end sessions of PostgreSQL. A lower limit fails them on a slow machine.
+  setupFilesAfterEnv: ['<rootDir>/test/support/time-limits.ts', '<rootDir>/test/support/late-tests.ts'],
+  // The limit of long tests. test/support/time-limits.ts has those of the others.
   // Tests wait for events, and `until` says after 30 s what it waits for.
   testTimeout: 600_000,
   // All share one PostgreSQL of 300 sessions (test/support/postgres-server.ts). A file takes 4, 3 for each of its replicas,

@@ -52,7 +52,8 @@ it.each([
 ])(
   'an error that nobody caught is logged, and ends the process immediately with 1: $event',
   async ({ event, fault }) => {
-    const service = await world.startReplica({
+    // A ready replica, because one that starts may still log a line while the log is flushed
+    const service = await world.startReadyReplica({
       DRAIN_SECONDS: '3600',
       ...preload(`process.on('SIGUSR2', () => { ${fault}; });`),
     });
