@@ -34,17 +34,24 @@ export async function createDatabase({
   name = `test_${randomUUID().replaceAll('-', '')}`,
   server = process.env['TEST_POSTGRES_URL'] ?? '',
 } = {}) {
-  await withSession(server, async (client) => {
-    await client.query(LOCK_TEMPLATE);
-    await client.query(`create database ${name} template ${migrated ? 'template_orders' : 'template1'}`);
-  });
+  const create = () =>
+    withSession(server, async (client) => {
+      await client.query(LOCK_TEMPLATE);
+      await client.query(`create database ${name} template ${migrated ? 'template_orders' : 'template1'}`);
+    });
+  await create();
   const url = Object.assign(new URL(server), { pathname: `/${name}` }).href;
-  const pool = new Pool({ connectionString: url, max: 4, application_name: 'tests' });
-  pool.on('error', () => undefined);
+  const openPool = (): Pool =>
+    new Pool({ connectionString: url, max: 4, application_name: 'tests' }).on('error', () => undefined);
+  let pool = openPool();
   const sessions: Client[] = [];
   const close = async (): Promise<void> => {
     await Promise.all(sessions.splice(0).map((client) => client.end()));
     if (!pool.ended) await pool.end();
+  };
+  const drop = async (): Promise<void> => {
+    await close();
+    await queryAt(server, `drop database if exists ${name} with (force)`);
   };
   return {
     url, // for the superuser, so that a test may prepare anything
@@ -76,9 +83,12 @@ export async function createDatabase({
            from generate_series(1, ${count}) as n`,
       ),
     close,
-    async drop() {
-      await close();
-      await queryAt(server, `drop database if exists ${name} with (force)`);
+    drop,
+    /** Replaces the database by a new copy of the template. */
+    async reset() {
+      await drop();
+      await create();
+      pool = openPool();
     },
   };
 }

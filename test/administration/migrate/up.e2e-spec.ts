@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { PG_MIGRATE_LOCK_ID } from 'node-pg-migrate';
 import type * as Runs from '../../../src/administration/migrate/run-migrations.js';
 import { PASSWORD, type TestDatabase, createDatabase, queryAt } from '../../support/database.js';
@@ -20,6 +20,11 @@ async function readApplied(where = database): Promise<unknown[]> {
   const rows = await where.query('select name from public.pgmigrations order by id');
   return rows.map(({ name }) => name as unknown);
 }
+
+// If a test fails before it has undone its migrations, the next tests would fail, too
+afterEach(async () => {
+  if (String(await readApplied()) !== String(MIGRATIONS)) await database.reset();
+});
 
 /** The rights that deploy/database/1-roles.sql grants: the owner may create tables, and the service may read them. */
 const RIGHTS = `
