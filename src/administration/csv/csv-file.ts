@@ -95,9 +95,9 @@ function parseCsv(bytes: Uint8Array): CsvText {
       relax_column_count: true,
       skip_records_with_empty_values: true,
       // If `parse` throws, its result is lost, but the records before the fault are needed
-      on_record: (cells: string[], { lines }) => {
-        records.push({ cells, line: lines - countLineBreaks(cells.join('')) });
-        lastLine = lines;
+      on_record: (cells: string[], { lines: lineAtEnd }) => {
+        records.push({ cells, line: lineAtEnd - countLineBreaks(cells.join('')) });
+        lastLine = lineAtEnd;
       },
     });
   } catch (error) {

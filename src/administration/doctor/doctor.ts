@@ -116,7 +116,7 @@ async function runCheck(io: ProgramIo, check: Check, checked: CheckedSubject[]):
   if (!check.needs.every((subject) => isPassed(subject, checked))) return;
   const result = await check.run().catch((error: unknown) => {
     if (error instanceof IssuerFault) return fault(error.found, `${error.remedy}.`);
-    const inOneLine = toMessage(error).replaceAll(/\n[ -]*/g, ' ');
+    const inOneLine = toMessage(error).replaceAll(/\n[ -]*/g, ' '); // also a list, whose lines begin with -
     return fault(inOneLine, findServerRemedy(error) ?? check.remedy ?? USUAL_REMEDY);
   });
   checked.push({ ...check, result });

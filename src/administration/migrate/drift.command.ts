@@ -45,9 +45,11 @@ export function createDrift(io: ProgramIo): Command {
 /** Lists changes of keys separately: nothing proves whether a key command made them, so they cannot be called drift. */
 async function showDrift(io: ProgramIo, session: Session, sinceTime: string | undefined): Promise<void> {
   const drift = await listChanges(session, 'codes', sinceTime);
-  const ofKeys = await listChanges(session, 'keys', sinceTime);
+  const keyChanges = await listChanges(session, 'keys', sinceTime);
   const lines = drift.length > 0 ? [...drift] : ['Only migrations changed codes.'];
-  if (ofKeys.length > 0) lines.push('', 'Changes of API keys, which are no drift, by login and program:', ...ofKeys);
+  if (keyChanges.length > 0) {
+    lines.push('', 'Changes of API keys, which are no drift, by login and program:', ...keyChanges);
+  }
   print(io, lines.join('\n'));
   if (drift.length > 0) io.exitCode = 2;
 }

@@ -1,8 +1,8 @@
 // Reads, checks and writes the migrations, which are the SQL files in `migrations/`.
 //
 // A file's name begins with the UTC time at which the file was written, so that names of two branches differ. Only the
-// first five begin with a number. A file has a line "-- Up Migration", SQL, and perhaps a line "-- Down Migration" and
-// the SQL that undoes the migration. Line ends of Windows and a byte order mark make no difference.
+// first five begin with 0001 to 0005. A file has a line "-- Up Migration", SQL, and perhaps a line "-- Down Migration"
+// and the SQL that undoes the migration. Line ends of Windows and a byte order mark make no difference.
 import { isUtf8 } from 'node:buffer';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';

@@ -16,7 +16,7 @@ const OWNERSHIP = `
     pgmigrations is null as "isFirst",
     case
       when owner.id = me.oid then true
-      -- A superuser may set every role, but may be connected by mistake: so at first a superuser must be a member
+      -- Before the first migration a superuser must be a member, too: one may be connected by mistake
       when pgmigrations is null and me.rolsuper then
         exists (select from pg_auth_members where roleid = owner.id and member = me.oid)
       else pg_has_role(owner.id, $1)
@@ -47,7 +47,7 @@ interface Ownership {
 
 /** @throws OperatorError if the present role cannot run migrations as the owner, with the statement that helps */
 export async function assertOwner(session: Session): Promise<void> {
-  const knowsSetOption = session.serverVersion >= 16; // older versions refuse the word
+  const knowsSetOption = session.serverVersion >= 16; // older versions refuse the word `set`
   const { rows } = await session.query<Ownership>(OWNERSHIP, [knowsSetOption ? 'set' : 'member']);
   const [ownership] = rows;
   if (!ownership)

@@ -18,7 +18,7 @@ import { markEarlyNames, markTimesWithoutZone } from './unusual-migrations.js';
 /** The output of `plan --json`. Pipelines read its members (docs/pipeline.md), so do not rename them. */
 export interface Plan {
   readonly migrations: readonly string[];
-  /** Applied migrations that the tree lacks. */
+  /** Applied migrations that have no file in `migrations/`. */
   readonly missing: readonly string[];
   readonly changes: readonly Change[];
   /** Sentences about codes or keys that the service could not read, and about keys that callers would lose. */
@@ -32,7 +32,7 @@ export interface Plan {
 type Choose = (state: MigrationState) => readonly string[];
 
 const NO_CODES: CodeRows = { properties: [], values: [], records: [] };
-const NOTHING = { migrations: [], changes: [], refusals: [], marks: [], canBreakClients: false };
+const EMPTY_PLAN = { migrations: [], changes: [], refusals: [], marks: [], canBreakClients: false };
 const REVISION = `select stamp::text from public.revision where topic = 'codes'`;
 
 /**
@@ -83,7 +83,7 @@ async function makePlan(
   await assertMigrations();
   const before = await readCommitted(database, limits);
   const migrations = choose(before.state);
-  if (migrations.length === 0) return { ...NOTHING, missing: before.state.missing };
+  if (migrations.length === 0) return { ...EMPTY_PLAN, missing: before.state.missing };
   const tried = await dryRun(
     database,
     async (session, manager) => {
@@ -96,9 +96,9 @@ async function makePlan(
   if (JSON.stringify(before.revision) !== JSON.stringify(after.revision)) {
     throw new OperatorError('Somebody else changed codes while the migrations were tried. Run the command again.');
   }
-  const found = compare(migrations, before, tried, after);
-  if (direction === 'down') return found;
-  return { ...found, marks: [...(await markMigrations(migrations, before, tried)), ...found.marks] };
+  const plan = compare(migrations, before, tried, after);
+  if (direction === 'down') return plan;
+  return { ...plan, marks: [...(await markMigrations(migrations, before, tried)), ...plan.marks] };
 }
 
 /** Reads with the limits of a dry run, so that a lock of another session ends the plan after three seconds. */
@@ -143,7 +143,7 @@ async function attempt<T>(session: Session, read: () => Promise<T>): Promise<Att
     if (hasGivenUp(error)) throw error;
     return { fault: toMessage(error) };
   } finally {
-    await session.query('rollback to savepoint attempt'); // throws if the connection is lost, which is no fault of rows
+    await session.query('rollback to savepoint attempt'); // if the connection is lost, this throws, so the plan fails
   }
 }
 
@@ -189,11 +189,11 @@ function describeFaults({ codes, keys }: Seen): string[] {
  * either was revoked by somebody else meanwhile, and is left out.
  */
 function describeLostKeys(before: Committed, tried: Seen, after: Committed): string[] {
-  const identities = (attempted: Attempt<readonly KeyInForce[]>): Set<string> =>
-    new Set('value' in attempted ? attempted.value.map(({ identity }) => identity) : []);
+  const identify = (keys: Attempt<readonly KeyInForce[]>): Set<string> =>
+    new Set('value' in keys ? keys.value.map(({ identity }) => identity) : []);
   if ('fault' in before.keys || 'fault' in tried.keys) return [];
-  const remaining = identities(tried.keys);
-  const committed = identities(after.keys);
+  const remaining = identify(tried.keys);
+  const committed = identify(after.keys);
   const lost = before.keys.value.filter(({ identity }) => !remaining.has(identity) && committed.has(identity));
   if (lost.length === 0) return [];
   const clients = [...new Set(lost.map(({ client }) => client))].sort();

@@ -1,5 +1,5 @@
-// Applies and undoes migrations with node-pg-migrate. Each runs in a transaction of its own, together with its row of
-// pgmigrations. A run that is killed leaves no lock, and nothing of its migration.
+// Applies and undoes migrations with node-pg-migrate. Each migration runs in a transaction of its own, together with its
+// row of pgmigrations. A run that is killed leaves no lock, and nothing of the migration that ran.
 //
 // The text of a migration is passed as a setting of the transaction, and EXECUTE in a `do` block runs the text. There,
 // PostgreSQL refuses commands that begin or end a transaction, and says where in the file an error is.
@@ -31,7 +31,7 @@ import {
 } from './migration-files.js';
 import { assertOwner } from './migration-owner.js';
 
-/** Runs the text of the setting. Empties the setting first, because each parallel worker would get a copy (50 MB). */
+/** Runs the text, which is in a setting. Empties the setting first: each parallel worker would get a copy (50 MB). */
 const EXECUTE = `do $run$ declare file text := current_setting('order_lookup.file'); begin
   perform set_config('order_lookup.file', '', true);
   execute file;
@@ -101,7 +101,7 @@ export function undo(
 export function toStatements(script: Script, { serverVersion }: Session, limits?: Partial<Limits>): string[] {
   const name = escapeLiteral(script.title.replace(/\.sql$/, ''));
   const settings = [
-    MIGRATION_SESSION, // first, because `reset all` would undo the others
+    MIGRATION_SESSION, // first, because its `reset all` would undo the others
     settingsText('migration', serverVersion, limits),
     `set local order_lookup.migration = ${name}`,
   ].join('; ');
@@ -109,7 +109,7 @@ export function toStatements(script: Script, { serverVersion }: Session, limits?
     settings,
     `select set_config('order_lookup.file', ${dollarQuote(toExecutable(script))}, true)`,
     EXECUTE,
-    `${CHECK_CONSTRAINTS}; ${settings}`, // our role again, which writes the row of pgmigrations
+    `${CHECK_CONSTRAINTS}; ${settings}`, // the role of node-pg-migrate again, which writes its row
   ];
 }
 

@@ -18,7 +18,7 @@ interface Text {
 /** Such as in “A”, O’Hare, «A» and „A. */
 const TYPOGRAPHIC_QUOTE = /[\p{Pi}\p{Pf}\u201a\u201e]/u;
 
-/** Returns the marks, which are sentences, of each text that is in `after` and not in `before`. */
+/** Returns sentences (marks) about the texts that are in `after` and not in `before`. */
 export function markUnusual(before: CodeRows, after: CodeRows): string[] {
   const former = findTexts(before);
   const present = findTexts(after);
@@ -43,7 +43,7 @@ export function markUnusual(before: CodeRows, after: CodeRows): string[] {
   return marks;
 }
 
-/** Returns each text once: a code type is a text of each of its codes. */
+/** Returns each text once, although each code of a type repeats the name of the type. */
 function findTexts({ values, records }: CodeRows): Map<string, Text> {
   const texts: Text[] = values.map(({ codeList, value }) => ({ place: codeList, text: value, isName: true }));
   for (const record of records) {
