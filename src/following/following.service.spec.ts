@@ -15,9 +15,11 @@ it('the end waits for the polls that are running, because their sessions are clo
     following.follow({ name, tables: [], read: async () => [], prepare: () => 1, maxAgeSeconds: Infinity });
   following.onApplicationBootstrap();
   let hasEnded = false;
-  const end = following.onApplicationShutdown().then(() => {
+  const shutDown = async (): Promise<void> => {
+    await following.onApplicationShutdown();
     hasEnded = true;
-  });
+  };
+  const end = shutDown();
   for (const [index, endPoll] of polls.entries()) {
     await turn();
     expect({ index, hasEnded }).toEqual({ index, hasEnded: false });
