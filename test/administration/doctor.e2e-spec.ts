@@ -363,8 +363,9 @@ describe('the doctor finds a fault of the database:', () => {
     const stdout = await examine(other);
     for (const { table, trigger } of triggers) {
       expect(stdout).toContain(`${trigger} of ${table} is missing`);
-      const [, file = ''] =
-        new RegExp(`create ${trigger} of ${table} again, as (migrations/.*\\.sql) does`).exec(stdout) ?? [];
+      const remedy = new RegExp(`-- create ${trigger} of ${table} again, as (migrations/.*\\.sql) does`);
+      expect(stdout).toMatch(remedy);
+      const [, file = ''] = remedy.exec(stdout) ?? [];
       expect(readFileSync(file, 'utf8')).toContain(`create trigger ${trigger} `);
       expect(stdout).toContain(`alter table public.${table} enable always trigger ${trigger};`);
     }
