@@ -58,3 +58,51 @@ it.each([
   if (row.remedy === undefined) expect(remedy).toBeUndefined();
   else expect(remedy).toContain(row.remedy);
 });
+
+it.each([
+  {
+    failures: ['could not look up effective user ID 12345: user does not exist'],
+    remedy: 'PostgreSQL needs a user that has a name: add a user with this id (useradd), or run as another user.',
+  },
+  {
+    failures: ['could not resize shared memory segment: No space left on device', 'could not create semaphores'],
+    remedy: 'Give this machine more shared memory, or a container: docker run --shm-size=256m.',
+  },
+  {
+    failures: [
+      ...['No space left on device', 'ENOSPC: write', 'could not extend file "base/1": wrote only 4096 bytes'],
+      ...['Disk quota exceeded', 'EDQUOT: write'],
+    ],
+    remedy:
+      'Free 200 MB on this disk, or use another disk: for the demo, clone the project there; for tests, set TMPDIR.',
+  },
+  {
+    failures: [
+      ...['data directory "/a" has invalid permissions', 'data directory "/a" has wrong ownership'],
+      ...['Operation not permitted', 'EPERM: chmod'],
+    ],
+    remedy:
+      'Is this a mount without modes and owners, such as a Windows folder in WSL or a network share? ' +
+      'Use a clone in a folder of this system itself, such as one in your home.',
+  },
+  {
+    failures: ['spawnSync /clone/initdb EACCES'],
+    remedy: 'Is it on a mount on which no program may run (noexec)? Use a clone in another folder.',
+  },
+  {
+    failures: ['spawnSync /clone/initdb ENOENT', "version `GLIBC_2.34' not found"],
+    remedy:
+      'PostgreSQL needs glibc, which Alpine lacks: use docker-compose up --build, or set DATABASE_URL and the OAUTH ' +
+      'variables of .env.example.',
+  },
+  {
+    failures: ['error while loading shared libraries: libicuuc.so.60'],
+    remedy: 'Did npm leave scripts out (ignore-scripts)? npm rebuild --ignore-scripts=false',
+  },
+  {
+    failures: ['connect ENETUNREACH 127.0.0.1', 'EADDRNOTAVAIL', 'could not bind: Cannot assign requested address'],
+    remedy: 'This machine has no loopback network: ip link set lo up.',
+  },
+])('the remedy for $failures is: $remedy', ({ failures, remedy }) => {
+  for (const failure of failures) expect([failure, findStartRemedy(failure)]).toEqual([failure, remedy]);
+});

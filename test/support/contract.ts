@@ -60,6 +60,7 @@ export class Contract {
   /** Fetches the document of a running service. */
   static async fetch(serviceUrl: string): Promise<Contract> {
     const response = await fetch(`${serviceUrl}/openapi.json`);
+    if (!response.ok) throw new Error(`/openapi.json: ${response.status} ${await response.text()}`);
     return new Contract((await response.json()) as OpenApiDocument);
   }
 

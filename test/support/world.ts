@@ -78,8 +78,18 @@ export class World<Service extends ReachableService = RunningService> {
     const started = Array.from({ length: replicas }, () => this.startReadyReplica());
     this.replicas.push(...(await Promise.all(started)));
     if (!hasOwnPostgres && replicas > 0)
-      this.contract = await Contract.fetch(this.service.url + (environment['BASE_PATH'] ?? ''));
+      this.contract = await this.fetchContract(this.service.url + (environment['BASE_PATH'] ?? ''));
     return this;
+  }
+
+  /** Fetches the OpenAPI document. If the service fails, the error has the error that the service logged. */
+  private async fetchContract(address: string): Promise<Contract> {
+    try {
+      return await Contract.fetch(address);
+    } catch (cause) {
+      const logged = this.service.lines.filter(({ level }) => level === 'error').map(({ err }) => String(err));
+      throw new Error(`The OpenAPI document cannot be fetched. ${logged.join('\n')}`, { cause });
+    }
   }
 
   /** Returns a token that is valid for long runs, and for replicas whose clocks are minutes apart. */

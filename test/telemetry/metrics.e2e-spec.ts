@@ -44,7 +44,10 @@ it.each([
 it('a replica shows the age of keys, codes and signing keys, and for how long it may use them', async () => {
   const nowSeconds = Date.now() / 1000;
   const values = await scrape(world.service);
-  const valueOf = (series: string): number => values.get(series) ?? NaN;
+  const valueOf = (series: string): number => {
+    expect([...values.keys()]).toContain(series);
+    return values.get(series) ?? NaN;
+  };
   for (const topic of ['codes', 'keys']) {
     const age = valueOf(`snapshot_age_seconds{topic="${topic}"}`);
     expect(age).toBeGreaterThan(0);
