@@ -20,6 +20,29 @@ it.each(['migrate', 'keys', 'codes', 'doctor'])('%s --help shows how the command
   });
 });
 
+it.each([
+  { line: 'migrate check', usage: '[options]', options: [] },
+  { line: 'migrate down', usage: '[options] [COUNT]', options: ['--yes'] },
+  { line: 'migrate drift', usage: '[options]', options: ['--since <DATE>'] },
+  { line: 'migrate new', usage: '[options] <NAME>', options: ['--from <FILE.csv>', '--complete'] },
+  { line: 'migrate plan', usage: '[options]', options: ['--full', '--json'] },
+  { line: 'migrate status', usage: '[options]', options: [] },
+  { line: 'migrate up', usage: '[options]', options: [] },
+  { line: 'keys issue', usage: '[options]', options: ['--client <NAME>', '--expires-in <TIME>', '--json'] },
+  { line: 'keys list', usage: '[options]', options: ['--client <NAME>', '--expiring <TIME>', '--json'] },
+  { line: 'keys rotate', usage: '[options] <KEY_ID>', options: ['--overlap <TIME>', '--json'] },
+  { line: 'keys revoke', usage: '[options] <KEY_ID>', options: [] },
+  { line: 'codes show', usage: '[options]', options: ['--at <TIME>', '--area <AREA>'] },
+  { line: 'codes export', usage: '[options] <LIST>', options: [] },
+])('$line --help shows the options of the command', async ({ line, usage, options }) => {
+  const { status, stdout, stderr } = await run(`${line} --help`);
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  const [program = '', command = ''] = line.split(' ');
+  expect(stdout).toContain(`Usage: node dist/${program}.js ${command} ${usage}\n`);
+  const shown = Array.from(stdout.matchAll(/^ {2}(--[\w-]+(?: <\S+>)?) {2}/gm), ([, flags]) => flags);
+  expect(shown).toEqual(options);
+});
+
 describe('a wrong command line is refused in one sentence, with status 1:', () => {
   it.each([
     { line: 'keys', sentence: /^a command is missing: issue, .*\. Usage: node dist\/keys\.js .*\n$/ },

@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { version } from '../../src/telemetry/version.js';
+import { listMetrics } from '../support/metrics.js';
 import { localWorld } from '../support/local-world.js';
 import type { LocalService } from '../support/local-service.js';
 import { PATHS } from '../support/paths.js';
@@ -39,6 +40,47 @@ it.each([
   { series: 'log_lines_dropped_total', value: 0 },
 ])('a replica that answers shows the value $value for $series', async ({ series, value }) => {
   expect((await scrape(world.service)).get(series)).toBe(value);
+});
+
+it('every metric has a name, labels and a help that dashboards and people rely on', async () => {
+  const metrics = await listMetrics();
+  const ours = metrics.filter(({ name }) => name.startsWith('order_lookup_'));
+  const rows = ours.map(({ name, type, labelNames, help }) => [
+    `${type} ${[name.slice('order_lookup_'.length), ...labelNames].join(' ')}`,
+    help,
+  ]);
+  expect(Object.fromEntries(rows)).toEqual({
+    'counter http_requests_total operation status': 'Answers',
+    'histogram http_request_duration_seconds operation': 'Time to answer a request',
+    'counter client_requests_total client status':
+      'Answers by the client of the API key: the first 1000 clients by name, the rest as other',
+    'counter credentials_refused_total credential reason': 'Credentials refused',
+    'counter connections_refused_total limit':
+      'Connections closed because of a limit: connections of the process, or waiting-requests of the connection',
+    'counter snapshot_reloads_total topic result':
+      'Readings of codes or keys, without those while the database is away; the result is loaded or failed',
+    'counter moments_switched_total': 'Effective times that have come; the first request after such a time counts it',
+    'counter tokens_verified_total': 'Access tokens whose signature was checked, accepted or not',
+    'counter log_lines_dropped_total': 'Log lines that the reader of standard output did not take',
+    'gauge jwks_age_seconds issuer':
+      'Seconds since the keys of an issuer were last fetched; there is no series before the first fetch',
+    'gauge jwks_keys issuer': 'Keys of an issuer that can verify a token now',
+    'gauge clock_offset_seconds':
+      "How far the machine's clock is ahead of the database's; negative if behind, 0 if not known yet",
+    'gauge snapshot_age_seconds topic': 'Seconds since the database last confirmed the revision that is served',
+    'gauge served_since_timestamp_seconds topic': 'When this process began to serve the present revision',
+    'gauge database_up': '1 while the database answers',
+    'gauge connections': 'Open connections on the port of the API',
+    'gauge next_key_expiry_seconds':
+      'Seconds until the first API key in force expires or is revoked; +Inf if none does',
+    'gauge communication_codes': 'Communication codes in force',
+    'gauge next_moment_timestamp_seconds': 'The next time at which a code begins or ends, or 0',
+    'gauge ready': '1 while callers can be answered',
+    'gauge seconds_until_refusal what issuer':
+      'Seconds until API keys (what="keys"), or the signing keys of an issuer, are too old to be used; ' +
+      '0 if they are too old now. There is no series for API keys before their first reading',
+    'gauge build_info version': 'Always 1, with the version of the service',
+  });
 });
 
 it('a replica shows the age of keys, codes and signing keys, and for how long it may use them', async () => {
