@@ -31,13 +31,15 @@ const SHOW_DRIFT = `
 
 const COUNT_DRIFT = `select count(*)::int ${DRIFT}`;
 
-const SUMMARY = `shows changes of codes that no migration made, and who made them. A change is shown until a migration
-has written the same rows. The status is 2 if such a change is shown. Changes of API keys are listed separately. They
-are no drift, and do not change the status`;
+const SUMMARY = 'shows changes of codes that no migration made, and who made them; status 2 if there are any';
+const DETAILS =
+  'A change is shown until a migration has written the same rows. Changes of API keys are listed separately. They are ' +
+  'no drift, and do not change the status.';
 
 export function createDrift(io: ProgramIo): Command {
   return new Command('drift')
-    .description(SUMMARY)
+    .summary(SUMMARY)
+    .description(`${SUMMARY}. ${DETAILS}`)
     .option('--since <DATE>', 'changes since this date; by default the changes of the last 90 days', parseTimeOrDate)
     .action(({ since }: { since?: string }) => withReading((session) => showDrift(io, session, since), io.env));
 }

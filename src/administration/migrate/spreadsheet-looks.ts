@@ -9,8 +9,8 @@ const DAY = [
   String.raw`\p{L}\p{Ll}{2,5}(?:[-/]|\.-?)(?:\d{2}|\d{4})`, // Mar-27, mar.27
   String.raw`\p{Lu}\p{Ll}{2} \d{2}`, // Mrz 27
   String.raw`(?:\d{4}\p{Lo} ?)?\d{1,2}\p{Lo} ?\d{1,2}\p{Lo}`, // 3月2日
-  String.raw`\d{1,2}(?<first>[-./])\d{1,2}\k<first>(?:\d{2}|\d{4})`, // 01.02.2026, 1/2/26
-  String.raw`\d{4}(?<second>[-./])\d{1,2}\k<second>\d{1,2}(?: \d{1,2}:\d{2}(?::\d{2})?)?`, // 2026-03-01 00:00
+  String.raw`\d{1,2}(?<separator>[-./])\d{1,2}\k<separator>(?:\d{2}|\d{4})`, // 01.02.2026, 1/2/26
+  String.raw`\d{4}(?<dash>[-./])\d{1,2}\k<dash>\d{1,2}(?: \d{1,2}:\d{2}(?::\d{2})?)?`, // 2026-03-01 00:00
 ];
 
 /** The characters of Windows-1252 for the bytes 80 to BF, which in UTF-8 are the later bytes of a character. */
