@@ -5,7 +5,7 @@ import { Metrics } from '../../src/telemetry/metrics.js';
 interface Metric {
   readonly name: string;
   readonly type: string;
-  readonly labelNames: readonly string[];
+  readonly labelNames: string[];
   readonly help: string;
 }
 
