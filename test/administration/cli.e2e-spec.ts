@@ -207,7 +207,7 @@ it('settings of the database and foreign functions in public change neither outp
   /** Returns the outcome without the times, ids and keys of this run, and without the database's name. */
   async function runComparably(line: string, { url, name }: TestDatabase): Promise<Outcome> {
     const { status, stdout, stderr } = await run(line, { DATABASE_URL: url });
-    const text = stdout.replaceAll(name, '…').replaceAll(/\d{4}-\S+Z|ols_\S+|\b[-0-9a-f]{36}\b/g, '…');
+    const text = stdout.replaceAll(name, '…').replaceAll(/\d{4}-\S+Z|\d{14}_|ols_\S+|\b[-0-9a-f]{36}\b/g, '…');
     return { status, stdout: text, stderr };
   }
 });
