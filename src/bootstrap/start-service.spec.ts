@@ -1,6 +1,6 @@
 // The ports of the service. No database is needed.
 import 'reflect-metadata';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { type AddressInfo, type Server, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -10,6 +10,7 @@ import { IssuersService } from '../auth/issuers/issuers.service.js';
 import type { Configuration } from '../configuration/configuration.js';
 import { readConfiguration } from '../configuration/read-configuration.js';
 import { ManagementServer } from '../management/management.server.js';
+import type { LogOutput } from '../telemetry/service-logger.js';
 import { Tracing } from '../telemetry/tracing.js';
 import { createApplication } from './create-application.js';
 
@@ -21,8 +22,8 @@ afterEach(() => {
   prepare = () => undefined;
 });
 jest.unstable_mockModule('./create-application.js', () => ({
-  async createApplication(configuration: Configuration): Promise<Application> {
-    const app = await createApplication(configuration);
+  async createApplication(configuration: Configuration, logOutput?: LogOutput): Promise<Application> {
+    const app = await createApplication(configuration, logOutput);
     prepare(app);
     return app;
   },
@@ -40,7 +41,7 @@ afterAll(() => {
   otherProgram.close();
 });
 
-function start(environment: Record<string, string>) {
+function start(environment: Record<string, string>, logOutput?: LogOutput) {
   const configuration = readConfiguration({
     DATABASE_URL: 'postgres://127.0.0.1:1/none',
     OAUTH_ISSUER: 'http://127.0.0.1:1',
@@ -51,7 +52,7 @@ function start(environment: Record<string, string>) {
     MANAGEMENT_PORT: '0',
     ...environment,
   });
-  return startService(configuration);
+  return startService(configuration, logOutput);
 }
 
 it.each(['PORT', 'MANAGEMENT_PORT'])('a failed start names %s if another program has the port', async (variable) => {
@@ -59,6 +60,19 @@ it.each(['PORT', 'MANAGEMENT_PORT'])('a failed start names %s if another program
     `${variable}=${takenPort}: the port is taken by another program on 127.0.0.1. ` +
       `Stop that program or set ${variable} to another port.`,
   );
+});
+
+it('the log warns of a connection to the database that anybody in the network can read', async () => {
+  const lines: string[] = [];
+  const output = Object.assign(new EventEmitter(), {
+    write: (line: string) => lines.push(line) > 0,
+    flush: (isFlushed: () => void) => isFlushed(),
+    destroy: () => undefined,
+  });
+  const { stop } = await start({ DATABASE_URL: 'postgres://192.0.2.1:1/none', LOG_LEVEL: 'warn' }, output);
+  await stop();
+  const [line = '{}'] = lines;
+  expect(JSON.parse(line)).toMatchObject({ level: 'warn', msg: expect.stringContaining('sslmode=verify-full') });
 });
 
 it('health and metrics listen at HOST if MANAGEMENT_HOST is not set', async () => {

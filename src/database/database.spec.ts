@@ -1,5 +1,5 @@
 import { Global, Module } from '@nestjs/common';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { Test } from '@nestjs/testing';
 import { DataSource } from 'typeorm';
 import { createDatabase } from '../../test/support/database.js';
@@ -170,6 +170,23 @@ it('a reading can lock its tables before its snapshot is taken', async () => {
   await database.close();
   await truncated.drop();
 });
+
+it.each([
+  { kind: 'poll', text: 'commit' },
+  { kind: 'read', text: 'commit' },
+  { kind: 'write', text: 'commit' },
+  { kind: 'dryRun', text: 'rollback' },
+] as const)(
+  'the end of a transaction of the kind $kind is $text, which has 20 s for its answer',
+  async ({ kind, text }) => {
+    const ended = await createDatabase();
+    const database = open(ended.url, COMMAND);
+    const queries = await database.within(kind, async (session) => jest.spyOn(session, 'query'));
+    expect(queries.mock.calls).toEqual([[{ text, query_timeout: 20_000 }]]);
+    await database.close();
+    await ended.drop();
+  },
+);
 
 it('the loss of a session to which nobody listens does not end the process', () => {
   const session = new Session({});

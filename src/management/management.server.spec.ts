@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { Configuration } from '../configuration/configuration.js';
+import { Metrics } from '../telemetry/metrics.js';
+import type { HealthService } from './health.service.js';
+import { ManagementServer } from './management.server.js';
+
+const metrics = new Metrics();
+let unavailableReasons: string[];
+let management: ManagementServer;
+let url: string;
+let errors: unknown[];
+beforeEach(async () => {
+  errors = [];
+  Logger.overrideLogger({
+    error: (entry: unknown) => void errors.push(entry),
+    log: () => undefined,
+    warn: () => undefined,
+  });
+  unavailableReasons = [];
+  const health = {
+    get unavailableReasons() {
+      return unavailableReasons;
+    },
+  } as unknown as HealthService;
+  management = new ManagementServer(health, new Configuration(), metrics);
+  management.server.listen(0, '127.0.0.1');
+  await once(management.server, 'listening');
+  url = `http://127.0.0.1:${(management.server.address() as AddressInfo).port}`;
+});
+afterEach(() => {
+  management.close();
+  metrics.registry.clear();
+});
+
+it.each([
+  { path: '/health/live', type: 'application/json', body: /^\{"status":"ok"\}$/ },
+  { path: '/health/ready', type: 'application/json', body: /^\{"status":"ok"\}$/ },
+  { path: '/metrics?name=x', type: 'text/plain; version=0.0.4; charset=utf-8', body: /^\n?$/ },
+])('$path is answered with 200, and no cache may keep the answer', async ({ path, type, body }) => {
+  const response = await fetch(url + path);
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toBe(type);
+  expect(response.headers.get('cache-control')).toBe('no-store');
+  expect(await response.text()).toMatch(body);
+});
+
+it('a replica that is not ready names all reasons, and asks to come back after 1 to 3 seconds', async () => {
+  unavailableReasons = ['No codes yet.', 'No keys yet.'];
+  const response = await fetch(`${url}/health/ready`);
+  expect(response.status).toBe(503);
+  expect(response.headers.get('retry-after')).toMatch(/^[123]$/);
+  const id = response.headers.get('x-request-id');
+  expect(await response.json()).toMatchObject({
+    type: '/problems/not-ready',
+    detail: 'No codes yet. No keys yet.',
+    instance: `urn:uuid:${id}`,
+  });
+});
+
+it('another path is not found, and the answer names the paths', async () => {
+  const response = await fetch(`${url}/metric`);
+  expect(response.status).toBe(404);
+  expect(await response.json()).toMatchObject({ detail: 'There are /health/live, /health/ready and /metrics.' });
+});
+
+it('metrics that cannot be collected are an error in the log, and the answer has no secret', async () => {
+  metrics.addGauge({
+    name: 'broken',
+    help: 'Throws',
+    collect: () => {
+      throw new Error('a secret');
+    },
+  });
+  const response = await fetch(`${url}/metrics`);
+  expect(response.status).toBe(500);
+  expect(await response.json()).toMatchObject({
+    type: '/problems/internal-error',
+    detail: 'The metrics cannot be collected.',
+  });
+  expect(errors).toEqual([{ message: 'the metrics cannot be collected', error: new Error('a secret') }]);
+});
