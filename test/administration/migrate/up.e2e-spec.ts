@@ -239,6 +239,18 @@ describe('migrate down', () => {
   });
 });
 
+it.each(['check', 'status', 'plan', 'up', 'down --yes'])(
+  '%s refuses a file whose marker is misspelt, instead of treating it as missing or empty',
+  async (line) => {
+    copy.write('0100_misspelt', '-- Up Migratoin\nselect 1;');
+    expect(await migrate(line)).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: '0100_misspelt.sql, line 1: a marker is misspelt. Write "-- Up Migration" or "-- Down Migration".\n',
+    });
+  },
+);
+
 it('status and plan name an applied migration without a file, and up, plan and down still work', async () => {
   const gone = `Applied, but without a file in migrations/: 0100_gone. Such a file is in a newer release or on another \
 branch, or it was reverted. To find it: git log --all -- migrations/0100_gone.sql\n`;
