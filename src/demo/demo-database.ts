@@ -48,8 +48,8 @@ const START_ATTEMPTS = 3;
 export class DemoDatabase {
   private readonly password: string;
   private port = 0;
-  /** The session that has the lock. It ends with this process, even after a kill. Undefined if another demo runs. */
-  private session: Client;
+  /** The session that has the lock. It ends with this process, even after a kill. Undefined until `start` has ended. */
+  private session: Client | undefined;
 
   private constructor(private readonly server: PostgresServer) {
     const file = join(server.folder, 'postgres-password');
@@ -101,8 +101,9 @@ export class DemoDatabase {
     await this.server.stop();
   }
 
-  /** Applies the migrations, loads the samples at the first start, and adds the key or ends its revocation. */
+  /** Call it after `start`. Applies the migrations, loads the samples at the first start, and makes the key usable. */
   async prepare(key: string): Promise<void> {
+    const session = this.session as Client;
     // Loaded only now, so that loading does not delay the start of PostgreSQL
     const { applyPending } = await import('../administration/migrate/run-migrations.js');
     try {
@@ -114,9 +115,9 @@ export class DemoDatabase {
       );
     }
     // The first start is known by the missing key. Codes may exist already, because migrations may add them
-    const { rowCount } = await this.session.query("select from api_key where client = 'demo' limit 1");
-    if (rowCount === 0) await this.session.query(SAMPLES);
-    await this.session.query(
+    const { rowCount } = await session.query("select from api_key where client = 'demo' limit 1");
+    if (rowCount === 0) await session.query(SAMPLES);
+    await session.query(
       `insert into api_key as present (client, key_hash) values ('demo', decode($1, 'hex'))
        on conflict (key_hash) do update set revoked_at = null, expires_at = null
        where present.revoked_at is not null or present.expires_at is not null`,
@@ -124,7 +125,7 @@ export class DemoDatabase {
     );
   }
 
-  /** Returns a session, or undefined if our server does not run. Another server would refuse our password. */
+  /** Returns a session, or undefined if our server does not run: another server on its port refuses our password. */
   private async connect(sinceMs = performance.now()): Promise<Client | undefined> {
     const { lockFile } = this.server;
     if (!lockFile?.port) return undefined;
@@ -148,17 +149,29 @@ export class DemoDatabase {
     }
   }
 
+  /** A start may fail because another demo of this clone starts the same server: so connect after a failure, too. */
   private async startServer(): Promise<Client> {
-    const { server, password } = this;
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        if (!server.isInitialised) await server.initialise(password);
-        await server.start(await findFreePort(USUAL_PORT));
-      } catch (error) {
-        if (attempt === START_ATTEMPTS) throw this.describeFailure(error as Error);
-      }
+    let failure: Error | undefined;
+    for (let attempt = 1; attempt <= START_ATTEMPTS; attempt += 1) {
+      failure = await this.tryToStart();
       const session = await this.connectToServer();
       if (session) return session;
+      if (!failure) break;
+    }
+    if (failure) throw this.describeFailure(failure);
+    await this.server.stop();
+    throw this.describeFailure(new Error('its server accepts no session'));
+  }
+
+  /** Returns the error if the server does not start, for example because its port was taken a moment ago. */
+  private async tryToStart(): Promise<Error | undefined> {
+    const { server, password } = this;
+    try {
+      if (!server.isInitialised) await server.initialise(password);
+      await server.start(await findFreePort(USUAL_PORT));
+      return undefined;
+    } catch (error) {
+      return error as Error;
     }
   }
 

@@ -2,7 +2,7 @@
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { expect, it } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
 import { DemoDatabase } from '../../src/demo/demo-database.js';
 import { findPrograms } from '../../src/demo/postgres-programs.js';
 import { PostgresServer } from '../../src/demo/postgres-server.js';
@@ -83,4 +83,15 @@ it('the demo says that its data is of another version of PostgreSQL, and what to
     /incompatible with server\. [^\n]* delete \S+\/postgres to start afresh\.$/,
   );
   writeFileSync(pathInData('PG_VERSION'), version);
+});
+
+it('the demo stops its server and fails if the third attempt starts the server, which accepts no session', async () => {
+  const start = jest.spyOn(PostgresServer.prototype, 'start').mockResolvedValue();
+  for (const _ of [1, 2]) start.mockRejectedValueOnce(new Error('the port is taken'));
+  const stop = jest.spyOn(PostgresServer.prototype, 'stop');
+  await expect(startAndStop()).rejects.toThrow(
+    'The database of the demo does not start: its server accepts no session. Its log is',
+  );
+  expect([start.mock.calls.length, stop.mock.calls.length]).toEqual([3, 1]);
+  jest.restoreAllMocks();
 });
