@@ -6,7 +6,7 @@ const DAY_MS = 86_400_000;
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-it('is never ahead of the database, and comes nearer to it with each answer that took less time', () => {
+it('is never ahead of a clock of the same speed, and comes nearer to it with each answer that took less time', () => {
   const clock = new DatabaseClock();
   const startMs = performance.now();
   const behindMs = (): number => DAY_MS + performance.now() - startMs - clock.now();
@@ -31,6 +31,20 @@ it('is never ahead of the database, and comes nearer to it with each answer that
     answeredAtMonotonicMs: laterMs,
   });
   expect(behindMs()).toBeCloseTo(4);
+});
+
+it('is ahead of a database whose clock runs slower by at most the time of one answer', () => {
+  const clock = new DatabaseClock();
+  let databaseEpochMs = DAY_MS;
+  const aheadMs: number[] = [];
+  for (let poll = 0; poll < 100; poll++) {
+    jest.advanceTimersByTime(250);
+    databaseEpochMs += 249;
+    const nowMs = performance.now();
+    clock.correct({ databaseEpochMs, askedAtMonotonicMs: nowMs - 5, answeredAtMonotonicMs: nowMs });
+    aheadMs.push(clock.now() - databaseEpochMs);
+  }
+  expect(Math.max(...aheadMs)).toBeCloseTo(5);
 });
 
 it.each([-DAY_MS, -500, 500, DAY_MS])('follows the database if somebody changes its clock by %i ms', (byMs) => {
