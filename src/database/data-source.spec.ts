@@ -1,10 +1,10 @@
 import { expect, it } from '@jest/globals';
-import { COMMAND, SERVICE, sourceOptions } from './data-source.js';
+import { COMMAND, SERVICE_USE, sourceOptions } from './data-source.js';
 
 const FIELDS = { host: 'db.example', user: 'reader' };
 
 it('the pool closes a session after 30 s without use, and any session before it is five minutes old', () => {
-  expect(sourceOptions(FIELDS, SERVICE).extra).toMatchObject({
+  expect(sourceOptions(FIELDS, SERVICE_USE).extra).toMatchObject({
     idleTimeoutMillis: 30_000,
     maxLifetimeSeconds: 290,
     keepAlive: true,
@@ -13,13 +13,13 @@ it('the pool closes a session after 30 s without use, and any session before it 
 });
 
 it('the service has three sessions, waits 2 s for a connection and 2.5 s for an answer, and does not retry', () => {
-  const { poolSize, connectTimeoutMS, extra } = sourceOptions(FIELDS, SERVICE);
+  const { poolSize, connectTimeoutMS, extra } = sourceOptions(FIELDS, SERVICE_USE);
   expect({ poolSize, connectTimeoutMS, queryTimeoutMs: extra.query_timeout }).toEqual({
     poolSize: 3,
     connectTimeoutMS: 2_000,
     queryTimeoutMs: 2_500,
   });
-  expect(SERVICE.connectRetryMs).toBe(0);
+  expect(SERVICE_USE.connectRetryMs).toBe(0);
 });
 
 it('a command has one session, tries to connect for ten seconds, and waits for answers without a limit', () => {

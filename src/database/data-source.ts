@@ -28,7 +28,7 @@ export interface DatabaseUse {
  * The service uses one session to follow the keys, one to follow the codes (followed-topic.ts), and one to write when
  * keys were last used. With fewer, the keys would wait while codes are read, so a revoked key would be accepted longer.
  */
-export const SERVICE: DatabaseUse = {
+export const SERVICE_USE: DatabaseUse = {
   application: 'order-lookup-services',
   sessions: 3, // if you change this number, correct docs/operators.md, too
   connectTimeoutMs: 2_000,
@@ -62,8 +62,8 @@ export function describeDatabase(fields: ConnectionFields): string {
 }
 
 /**
- * Returns TypeORM's options. Do not add a `url`: pg would then ignore the function `password`, which reads the password
- * in DATABASE_URL_FILE again for each connection.
+ * Returns TypeORM's options. Do not add a `url`: pg would then ignore `fields.password`. If that is a function, it reads
+ * the password in DATABASE_URL_FILE again for each connection.
  */
 export function sourceOptions(fields: ConnectionFields, use: DatabaseUse): PostgresDataSourceOptions {
   const { user: username, options, application_name: applicationName = use.application, ...address } = fields;
@@ -107,6 +107,7 @@ export async function borrowSession(source: DataSource): Promise<BorrowedSession
   if (!isTooOld && !hasOtherEncoding) return { runner, session };
   session.abandon();
   await runner.release();
+  // UnusableDatabase puts "The database … cannot be used:" before the message
   throw new Error(
     `it is PostgreSQL ${serverVersion} with the encoding ${serverEncoding}, ` +
       `and PostgreSQL ${OLDEST_VERSION} or later with the encoding ${ENCODING} is needed`,

@@ -10,7 +10,7 @@ interface Meaning {
   readonly closingSetting?: string;
   /** The remedy if a connection or the begin of a transaction fails. UnusableDatabase prints it. */
   readonly connectRemedy?: string;
-  /** The remedy if a statement of a command fails. It does not apply to statements of migrations. */
+  /** The remedy if a statement of a command fails. In a migration the same code may have another cause. */
   readonly commandRemedy?: string;
   /** The remedy if any statement fails, also one of a migration, because of the state of the server. */
   readonly serverRemedy?: string;
@@ -60,19 +60,19 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   // invalid_authorization_specification
   '28000': {
     connectRemedy:
-      'Create the role, allow it to log in (alter role NAME login), allow this address in pg_hba.conf, ' +
+      'Create the role, allow it to log in (alter role ROLE login), allow this address in pg_hba.conf, ' +
       'or add sslmode=verify-full if TLS is required.',
   },
   // invalid_catalog_name
   '3D000': {
     connectRemedy:
-      "Correct the database in the connection string, or create it: create database NAME encoding 'UTF8' template template0;",
+      "Correct the database in the connection string, or create it: create database DATABASE encoding 'UTF8' template template0;",
   },
   // too_many_connections
   '53300': { connectRemedy: 'End connections (table pg_stat_activity), or raise the limit that was reached.' },
   // insufficient_privilege
   '42501': {
-    connectRemedy: 'Allow the role to connect: grant connect on database NAME to ROLE;',
+    connectRemedy: 'Allow the role to connect: grant connect on database DATABASE to ROLE;',
     commandRemedy: 'Name a role that may do this in the connection string, such as order_lookup_owner.',
   },
   // check_violation: outside of migrations, the client's name in `keys` is the only text that a user chooses

@@ -3,7 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { Configuration } from '../configuration/configuration.js';
 import { parseDatabaseAddress } from '../configuration/database-url.js';
-import { SERVICE, sourceOptions } from './data-source.js';
+import { SERVICE_USE, sourceOptions } from './data-source.js';
 import { Database } from './database.js';
 
 @Module({
@@ -11,7 +11,7 @@ import { Database } from './database.js';
     TypeOrmModule.forRootAsync({
       inject: [Configuration],
       useFactory: (configuration: Configuration) => ({
-        ...sourceOptions(parseDatabaseAddress(configuration), SERVICE),
+        ...sourceOptions(parseDatabaseAddress(configuration), SERVICE_USE),
         manualInitialization: true, // the service starts even if the database is away: its first poll connects
       }),
     }),
@@ -21,7 +21,7 @@ import { Database } from './database.js';
       provide: Database,
       inject: [Configuration, DataSource],
       useFactory: (configuration: Configuration, source: DataSource) =>
-        new Database(source, parseDatabaseAddress(configuration), SERVICE),
+        new Database(source, parseDatabaseAddress(configuration), SERVICE_USE),
     },
   ],
   exports: [Database],

@@ -8,13 +8,13 @@ import { until } from '../../test/support/until.js';
 import { Configuration } from '../configuration/configuration.js';
 import { parseDatabaseAddress } from '../configuration/database-url.js';
 import { TelemetryModule } from '../telemetry/telemetry.module.js';
-import { COMMAND, SERVICE, sourceOptions } from './data-source.js';
+import { COMMAND, SERVICE_USE, sourceOptions } from './data-source.js';
 import { Database, lockTables } from './database.js';
 import { DatabaseModule } from './database.module.js';
 import { Session } from './session.js';
 import { API_KEY, COMMUNICATION_CODE } from './tables.js';
 
-function open(url: string, use = SERVICE): Database {
+function open(url: string, use = SERVICE_USE): Database {
   const fields = parseDatabaseAddress({ DATABASE_URL: url });
   return new Database(new DataSource(sourceOptions(fields, use)), fields, use);
 }
@@ -43,7 +43,7 @@ describe('the sessions of one process', () => {
 
   it('do not become more if logins succeed but queries get no answer', async () => {
     const { proxy, count, end } = await start();
-    const database = open(proxy.url, { ...SERVICE, queryTimeoutMs: 100 });
+    const database = open(proxy.url, { ...SERVICE_USE, queryTimeoutMs: 100 });
     proxy.mode = 'swallow-queries';
     for (let attempt = 0; attempt < 5; attempt++) {
       await expect(readOne(database)).rejects.toThrow('Query read timeout');
@@ -69,9 +69,9 @@ describe('the sessions of one process', () => {
   it('are replaced when they have reached their greatest age', async () => {
     const { proxy, end } = await start();
     const fields = parseDatabaseAddress({ DATABASE_URL: proxy.url });
-    const options = sourceOptions(fields, SERVICE);
+    const options = sourceOptions(fields, SERVICE_USE);
     const source = new DataSource({ ...options, extra: { ...options.extra, maxLifetimeSeconds: 1 } });
-    const database = new Database(source, fields, SERVICE);
+    const database = new Database(source, fields, SERVICE_USE);
     const readPid = () =>
       database.within('poll', async (session) => (await session.query('select pg_backend_pid() as pid')).rows);
     const first = JSON.stringify(await readPid());
@@ -159,7 +159,7 @@ it('a reading can lock its tables before its snapshot is taken', async () => {
   const truncated = await createDatabase();
   const database = open(truncated.url);
   const other = await truncated.session();
-  await other.query(`begin; create temp table kept as table api_key; truncate api_key; insert into api_key table kept`);
+  await other.query('begin; truncate api_key');
   const reading = database.within('read', async (session) => {
     await lockTables(session, [API_KEY]);
     return (await session.query('table api_key')).rows;

@@ -75,7 +75,7 @@ export class Database implements OnApplicationShutdown {
     });
   }
 
-  /** Lends a session without a transaction. Only run-migrations.ts may call `borrow`; others call `within`. */
+  /** Lends a session without the limits of a transaction. Only run-migrations.ts may call it; others call `within`. */
   async borrow<T>(work: Work<T>): Promise<T> {
     const { runner, session } = await this.connect();
     try {
@@ -88,7 +88,7 @@ export class Database implements OnApplicationShutdown {
     }
   }
 
-  /** Waits for a running attempt to connect. Nest closes the data source, but does not know of such an attempt. */
+  /** Waits for a running attempt to connect. Nest closes only a connected source: the new session would stay open. */
   async onApplicationShutdown(): Promise<void> {
     this.isClosing = true;
     try {

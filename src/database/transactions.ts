@@ -92,7 +92,7 @@ const CHANGE = { ...WRITING, statementMs: 0, lockMs: 30_000, settings: GONE_CLIE
 const KINDS = {
   /**
    * The service asks whether codes or keys have changed, or reads them. lockMs is lower than statementMs, so that
-   * PostgreSQL's message names the lock. If you raise statementMs, raise SERVICE.queryTimeoutMs in data-source.ts, too.
+   * PostgreSQL's message names the lock. If you raise statementMs, raise queryTimeoutMs of SERVICE_USE, too.
    */
   poll: { ...READING, statementMs: 2_000, lockMs: 1_000, settings: INDEX_SETTINGS },
   /**

@@ -112,8 +112,8 @@ function makeEnvironment(databaseUrl: string, issuerUrl: string): NodeJS.Process
 }
 
 /**
- * Checks the shell's variables before anything is started. Ports that are not set are 0 here, because findPorts chooses
- * them later.
+ * Checks the shell's variables before anything is started. The addresses and the ports that are not set are not known
+ * yet, so placeholders replace them.
  * @throws StartError with everything that is wrong
  */
 function checkEnvironment(): Configuration {

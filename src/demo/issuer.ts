@@ -55,10 +55,11 @@ async function createProvider(options: IssuerOptions): Promise<Provider> {
     jwks: { keys: [JSON.parse(signingKey) as JWK] },
     cookies: { keys: [randomBytes(32).toString('hex')] },
     pkce: { required: () => true },
-    clientBasedCORS: () => true,
+    clientBasedCORS: () => true, // Swagger UI fetches tokens from another origin
     findAccount: (_context, sub) => ({ accountId: sub, claims: () => ({ sub }) }),
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
     ttl: Object.fromEntries(LIMITED_TYPES.map((name) => [name, TOKEN_SECONDS])),
+    // Everybody has agreed to all scopes, so nobody is asked
     async loadExistingGrant({ oidc }) {
       const grant = new provider.Grant({ clientId: oidc.client?.clientId, accountId: ACCOUNT });
       grant.addOIDCScope(`openid ${scopes}`.trim());
@@ -72,7 +73,7 @@ async function createProvider(options: IssuerOptions): Promise<Provider> {
       resourceIndicators: {
         enabled: true,
         defaultResource: () => audience,
-        useGrantedResource: () => true,
+        useGrantedResource: () => true, // a token request need not name the resource again
         getResourceServerInfo: () => ({
           audience,
           scope: scopes,

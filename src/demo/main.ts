@@ -48,8 +48,9 @@ async function runDemo(): Promise<void> {
   }
 
   function onSignal(): void {
-    if (endingSinceMs === undefined) void end(0);
-    else if (performance.now() > endingSinceMs + SAME_SIGNAL_MS) process.exit(INTERRUPTED);
+    if (endingSinceMs === undefined) return void end(0);
+    const isSecondCtrlC = performance.now() > endingSinceMs + SAME_SIGNAL_MS; // npm sends the first Ctrl-C once more
+    if (isSecondCtrlC) process.exit(INTERRUPTED);
   }
 
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);

@@ -22,7 +22,7 @@ const REMEDIES: readonly (readonly [fault: RegExp, remedy: string])[] = [
   ],
   [/EACCES/, 'Is it on a mount on which no program may run (noexec)? Use a clone in another folder.'],
   [
-    /ENOENT|GLIBC_/,
+    /ENOENT|GLIBC_/, // ENOENT: the loader of glibc is missing, so no program starts
     'PostgreSQL needs glibc, which Alpine lacks: use docker-compose up --build, or set DATABASE_URL and the OAUTH ' +
       'variables of .env.example.',
   ],

@@ -78,7 +78,7 @@ export class PostgresServer {
         '--auth=scram-sha-256',
         '--encoding=UTF8',
         '--locale=C', // sorts texts in the same way on every machine
-        '--no-sync',
+        '--no-sync', // faster; only a crash of the machine soon afterwards would damage the data
       ]);
     } finally {
       rmSync(passwordFile);

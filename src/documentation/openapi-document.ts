@@ -27,7 +27,7 @@ export const OPERATION_PATHS = Object.keys(CONTRACT.paths);
 /**
  * Creates the OpenAPI document from openapi.yaml. Adds the version, the server's address, the scope and the token
  * endpoints.
- * @param issuer the metadata of the first issuer; undefined if they are not known yet, or not published
+ * @param issuer the metadata of the first issuer, where Swagger UI signs in; undefined if they are not known
  */
 export function createOpenApiDocument(
   configuration: Configuration,

@@ -27,7 +27,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** Simulates a poll of a database whose clock is `aheadSeconds` behind this machine's clock. */
+/** Simulates a poll of a database while this machine's clock is `aheadSeconds` ahead. */
 function measureOffset(aheadSeconds: number): void {
   const nowMs = performance.now();
   const databaseEpochMs = Date.now() - aheadSeconds * 1000;

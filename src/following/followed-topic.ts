@@ -28,7 +28,7 @@ const READ_JITTER = 0.25;
 /** How a value is made from the content of the database: `read` in a transaction, then `prepare` after it. */
 export interface Topic<T, Rows> {
   readonly name: TopicName;
-  /** The tables that `read` reads. FollowedTopic locks them first. */
+  /** The tables that `read` reads. They are locked first: otherwise a table that is truncated could look empty. */
   readonly tables: readonly Table[];
   /** Reads all content, in the manager's transaction. */
   read(manager: EntityManager): Promise<Rows>;
@@ -64,7 +64,7 @@ interface Served<T> {
 
 /**
  * Content that was read, while `prepare` is still running or after it has failed. If somebody changed the content while
- * the triggers were off, its revision is that of the served value.
+ * the triggers were off, its revision is that of the served value: ask `isUnprepared` before you compare with `served`.
  */
 interface Unprepared {
   readonly revision: string;
@@ -72,7 +72,8 @@ interface Unprepared {
 }
 
 /**
- * Keeps a value equal to the content of the database. It has two states: nothing was read yet, or a revision is served.
+ * Keeps a value equal to the content of the database. Either nothing was read yet, or a revision is served. In both
+ * states, content that was read may be `unprepared`.
  *
  * Four times a second it asks for the revision. If the revision has changed, it reads all content. Until the new value
  * is prepared, callers get the former value, so a revoked key is still accepted. Reading takes milliseconds, or as long
@@ -134,7 +135,7 @@ export class FollowedTopic<T, Rows = unknown> {
   private async followOnce(signal: AbortSignal): Promise<boolean> {
     try {
       const revision = await this.poll();
-      if (!this.isUnprepared(revision)) this.unprepared = undefined;
+      if (!this.isUnprepared(revision)) this.unprepared = undefined; // other content has replaced it
       if (this.isReadingDue(revision)) await this.replace();
       if (!this.unprepared) this.failure.noteSuccess();
       return true;
@@ -175,7 +176,6 @@ export class FollowedTopic<T, Rows = unknown> {
 
   private isReadingDue(revision: string): boolean {
     const nowMs = performance.now();
-    // First, because `served` may have the same revision
     if (revision === this.unprepared?.revision) return nowMs >= this.unprepared.readAgainAtMonotonicMs;
     return revision !== this.served?.revision || nowMs >= this.readDueAtMonotonicMs;
   }
@@ -192,7 +192,7 @@ export class FollowedTopic<T, Rows = unknown> {
     metrics.snapshotReloads.inc({ topic: topic.name, result: 'loaded' });
   }
 
-  /** Reads the revision and all content in one transaction. Throws if a lock or a missing right prevents it. */
+  /** Reads the revision and all content in one transaction, with the limits of a poll. Throws if a lock prevents it. */
   private read(): Promise<Reading<Rows>> {
     const { topic, database } = this.options;
     return database.within('poll', async (session, manager) => {

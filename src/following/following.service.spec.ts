@@ -8,8 +8,8 @@ import { FollowingService } from './following.service.js';
 
 it('the end waits for the polls that are running, because their sessions are closed next', async () => {
   const polls: (() => void)[] = [];
-  const within = () => new Promise<never>((_resolve, reject) => polls.push(() => reject(new Error('closed'))));
-  const database = { within } as unknown as Database;
+  const waitForTest = () => new Promise<never>((_resolve, reject) => polls.push(() => reject(new Error('closed'))));
+  const database = { within: waitForTest } as unknown as Database;
   const following = new FollowingService(database, new DatabaseClock(), new Metrics(), silentLogger);
   for (const name of ['codes', 'keys'] as const)
     following.follow({ name, tables: [], read: async () => [], prepare: () => 1, maxAgeSeconds: Infinity });

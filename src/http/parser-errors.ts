@@ -44,7 +44,7 @@ export class ParserErrors {
   private answer(problem: Problem, socket: Socket): void {
     const context: RequestContext = { id: randomUUID(), peer: socket.remoteAddress, problem: problem.slug };
     const response = problem.render(context.id, this.configuration.baseAddress);
-    socket.end(formatMessage(response, context.id), () => socket.destroy());
+    socket.end(formatMessage(response, context.id), () => socket.destroy()); // `end` closes only our half
     this.requestLog.end({ context }, response.status);
   }
 }

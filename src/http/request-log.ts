@@ -110,7 +110,7 @@ export class RequestLog {
       durationMs: durationMs === undefined ? undefined : Math.round(durationMs * 1000) / 1000,
       address: findClientAddress({
         peer: context.peer,
-        forwarded: hops > 0 ? (request.ips ?? []) : [], // at each access Express parses X-Forwarded-For
+        forwarded: hops > 0 ? (request.ips ?? []) : [], // read only if needed: Express parses it each time
         hops,
       }),
       ...describeContext(context),

@@ -92,7 +92,7 @@ function createServerOptions({ KEEP_ALIVE_SECONDS }: Configuration): ServerOptio
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionsCheckingInterval: 1_000,
     keepAliveTimeout: KEEP_ALIVE_SECONDS * 1000,
-    joinDuplicateHeaders: true, // without it Node.js drops a second Authorization, and findToken never sees a comma
+    joinDuplicateHeaders: true, // so a second Authorization is refused for its comma, and not silently dropped
     optimizeEmptyRequests: true, // avoids a stream for the empty body of each GET; Node.js has it from 24.12 on
   };
   return options;
@@ -124,7 +124,7 @@ function refuseOtherMethods(routeMethods: ReadonlySet<string>): RequestHandler {
   const allow = [...methods, 'OPTIONS'].join(', ');
   return ({ method }, response, next) => {
     if (methods.includes(method)) {
-      next(); // to the 404: the route of this method did not answer, such as one of a controller with another `host`
+      next(); // to the 404: the route passed the request on, for example because its controller has another `host`
       return;
     }
     response.setHeader('Allow', allow);

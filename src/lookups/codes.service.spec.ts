@@ -45,7 +45,7 @@ async function start() {
 
 const textOf = (answer: Answer | undefined): string => String(answer?.body);
 
-/** The validity of each code and of the value of the same name. Each code exists in all TYPES. */
+/** From a name to its validity. Each name is a value of the list L, and a code of each of TYPES. */
 type Validities = ReadonlyMap<string, Validity>;
 
 function rowsOf(validities: Validities): CodeRows {
@@ -134,6 +134,7 @@ describe('the codes that are served', () => {
     await fc.assert(property, { numRuns: 100, examples: [[AT_AN_EFFECTIVE_TIME]] });
   });
 
+  // In names of metrics, an effective time is called a moment
   it('are counted by a metric, without codes that have ended or have not begun', async () => {
     const { clock, read, metric } = await start();
     const validities: Validities = new Map([
@@ -175,6 +176,7 @@ function manyRecords({ types = 1, perType = 1, bytes = 1 }): CommunicationCode[]
 }
 
 describe('answers', () => {
+  // An answer is formatted in pieces of 1,000 records
   it.each([{ count: 0 }, { count: 1_000 }, { count: 1_001 }, { count: 2_500 }])(
     'contain all of $count records, in their order',
     async ({ count }) => {

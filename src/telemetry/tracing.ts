@@ -133,7 +133,7 @@ async function createTracerProvider(): Promise<NodeTracerProvider> {
 
 /**
  * Writes OpenTelemetry's warnings into our log. If an agent of the platform has set another logger for them, ours
- * replaces that logger, and OpenTelemetry writes a warning into both logs.
+ * replaces that logger. OpenTelemetry reports the replacement once, in both logs.
  */
 function logDiagnostics(logger: ServiceLogger): void {
   const toEntry = (text: string, details: unknown[]) => ({
@@ -148,7 +148,7 @@ function logDiagnostics(logger: ServiceLogger): void {
     debug: ignore,
     verbose: ignore,
   });
-  // The batch processor reports only failed exports, so the field `failures` in the log never becomes 0 again
+  // The batch processor reports no success. So nobody calls `noteSuccess`, and `failures` in the log only grows
   const failure = new RepeatedFailure(logger, 'sending traces');
   setGlobalErrorHandler((error) => failure.noteFailure(error, { callers: 'unaffected' }));
 }

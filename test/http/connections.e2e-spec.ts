@@ -101,7 +101,9 @@ describe('25 connections with 30 pipelined requests each', () => {
   it('get all answers in the order of the requests', async () => {
     const packet = fc.array(fc.constantFrom(...kinds), { minLength: REQUESTS, maxLength: REQUESTS });
     const packets = fc.array(packet, { minLength: CONNECTIONS, maxLength: CONNECTIONS });
-    const property = fc.asyncProperty(packets, (all) => Promise.all(all.map(expectOrder)).then(() => true));
+    const property = fc.asyncProperty(packets, async (all) => {
+      await Promise.all(all.map(expectOrder));
+    });
     await fc.assert(property, { numRuns: 1, endOnFailure: true }); // if it fails, fast-check prints the seed
   });
 });
@@ -109,7 +111,9 @@ describe('25 connections with 30 pipelined requests each', () => {
 it('a connection is closed after a request with Upgrade, so that no body is taken for a request', async () => {
   const upgrade = requestTo(PATHS.orderUpdate, { ...world.headers, Connection: 'Upgrade', Upgrade: 'websocket' });
   const head = requestTo('/nothing', { 'Content-Length': String(goodRequest.length) });
-  const pieces = [upgrade + head, goodRequest];
+  // Node.js drops the head, which follows Upgrade in the same packet. So the body would run as a request
+  const body = goodRequest;
+  const pieces = [upgrade + head, body];
   const { responses, closed } = await exchange(world.service.port, pieces, { answers: 2, pauseMs: 200 });
   expect({ statuses: statusesOf(responses), closed }).toEqual({ statuses: [200], closed: true });
 });
@@ -171,7 +175,7 @@ describe('connections that never finish a request', () => {
     { what: 'whose header never ends', pieces: REQUEST_WITHOUT_END },
     { what: 'that sends one byte every three seconds', pieces: slowly, pauseMs: 3_000 },
   ];
-  /** Node.js closes these connections after its time limit, while the other tests run. */
+  /** Node.js closes these connections after its time limit. They wait together, so that the limits do not add up. */
   let silent: Promise<Exchange>;
   let unfinished: Promise<Exchange>[];
   let withoutBody: Promise<Exchange>;

@@ -158,7 +158,7 @@ class NotesModule implements nest.NestModule {
     consumer.apply(markRequest).forRoutes(NotesController);
   }
 }
-const REQUESTS_PER_MINUTE = 80;
+const REQUESTS_PER_MINUTE = 80; // more than all other tests send with their key
 const ORIGIN = 'https://a.example';
 
 type Headers = Record<string, string>;

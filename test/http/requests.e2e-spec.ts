@@ -30,7 +30,10 @@ const credentials = (): string => `Api-Key: ${world.key.key}\r\nAuthorization: B
 const goodRequest = (beginning = `GET ${PATH}`, headerLines = ''): string =>
   request(beginning, credentials() + headerLines);
 
-/** Sends bytes in one packet, and asserts that each answer is counted once and logged under its id. */
+/**
+ * Sends bytes in one packet, and asserts that each answer is counted once and logged under its id.
+ * @param answers the number of answers to wait for. Without it, waits until the service closes the connection
+ */
 async function send(bytes: string, answers = Infinity): Promise<Exchange> {
   const { service } = world;
   const before = await service.metric('order_lookup_http_requests_total');
@@ -72,14 +75,15 @@ async function expectOneAnswerAtMost(bytes: string): Promise<void> {
 
 /** Asserts that these bytes get one problem document, and that the connection is closed before another request runs. */
 async function expectRefusal(bytes: string, slug: ProblemSlug = 'malformed-request') {
-  const isWhole = bytes.endsWith('\r\n\r\n');
-  const found = await send(isWhole ? bytes + goodRequest() : bytes);
+  const endsHeader = bytes.endsWith('\r\n\r\n'); // otherwise a good request would become a part of this header
+  const found = await send(endsHeader ? bytes + goodRequest() : bytes);
   expect(statusesOf(found)).toHaveLength(1);
   const [reply] = found.responses;
   expect([found.closed, reply?.headers.get('connection')]).toEqual([true, 'close']);
   return expectProblemBelowBase(reply, slug);
 }
 
+// In the tables below, literal lists are spread (...['a', 'b']), so that Prettier keeps several on a line
 describe('a malformed request gets 400, and its connection is closed', () => {
   const isOldParser = process.versions['llhttp']?.startsWith('8.') ?? false;
   /** Faults that the parser of Node.js 20.19.0 accepts, such as a bare line feed (RFC 9112 section 2.2). */
@@ -293,7 +297,7 @@ describe('a credential header', () => {
 });
 
 describe('probes', () => {
-  it.each('//|/.|/..|/./|;|%2f|%2e|/%2e%2e|%00|?x|/../supported-values|%20|.json'.split('|').map((suffix) => [suffix]))(
+  it.each('//|/.|/..|/./|;|%2f|%2e|/%2e%2e|%00|?x|/../supported-values|%20|.json'.split('|'))(
     'get no data without credentials if %s is appended to the address of an operation',
     async (suffix) => {
       const lines = `X-Forwarded-For: 127.0.0.1\r\nX-Original-URL: ${PATH}\r\nX-HTTP-Method-Override: GET\r\n`;
@@ -371,6 +375,7 @@ describe("the client's address in the log line of a request", () => {
   });
 
   it.each([
+    // With fewer addresses than proxies, the client itself may have written them, so the peer's address is logged
     { forwarded: undefined, address: '127.0.0.1' },
     { forwarded: '192.0.2.1', address: '127.0.0.1' },
     { forwarded: '203.0.113.9, 198.51.100.7, 2001:db8::1', address: '198.51.100.7' },

@@ -16,7 +16,7 @@ const NOT_FAKED = [
   'clearTimeout',
 ] as const;
 
-/** Stops the clock, so that an action that a service repeats at most once a minute happens only once. */
+/** Stops the clock. So what a service repeats once a minute, such as logging a lasting failure, happens only once. */
 export function stopMonotonicClock(): void {
   jest.useFakeTimers({ doNotFake: [...NOT_FAKED] });
 }

@@ -121,7 +121,7 @@ const EXPLANATIONS: readonly Explanation[] = [
   },
 ];
 
-/** Explains an error by its code. A text that differs at each attempt would make RepeatedFailure log each attempt. */
+/** Explains an error by its code. Keep the text the same at each attempt: each new text becomes a line of the log. */
 export function explainFetchError(address: string, error: unknown): IssuerFault {
   const message = types.isNativeError(error) ? error.message : String(error);
   const code = findCode(error, message);

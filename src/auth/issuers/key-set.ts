@@ -166,7 +166,7 @@ export class KeySet {
     this.usedKeys = usedKeys;
     this.state = this.findState(keys.usableCount);
     if (this.state === 'lacking') this.logLacking();
-    // Equal keys do not replace the object: for a new object AccessTokensService verifies all tokens again
+    // Equal keys do not replace the object: with a new object, each remembered token would be verified again
     if (isDeepStrictEqual(keys.document, this.signingKeys?.document)) return;
     this.logChange(keys);
     this.signingKeys = keys;

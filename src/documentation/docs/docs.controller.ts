@@ -78,7 +78,7 @@ export class DocsController {
     ].join('; ');
   }
 
-  /** Returns the origin of the first issuer's token endpoint, or an empty list if the endpoint is not known yet. */
+  /** Swagger UI signs in at the first issuer only. Returns the origin of its token endpoint, if that is known yet. */
   private findIssuerOrigins(): string[] {
     const [firstIssuer] = this.issuers.all;
     const tokenEndpoint = firstIssuer?.metadata?.token_endpoint;
