@@ -7,7 +7,6 @@ import type { ConnectionFields } from '../configuration/database-url.js';
 import { ENTITIES } from './entities.js';
 import { Session } from './session.js';
 
-/** How a program uses its database. */
 export interface DatabaseUse {
   /** The name of its sessions in `pg_stat_activity` and in the change history. */
   readonly application: string;
@@ -62,8 +61,8 @@ export function describeDatabase(fields: ConnectionFields): string {
 }
 
 /**
- * Returns TypeORM's options. Do not add a `url`: pg would then ignore `fields.password`. If that is a function, it reads
- * the password in DATABASE_URL_FILE again for each connection.
+ * Returns TypeORM's options. Do not add a `url`: pg would then ignore `fields.password`. With DATABASE_URL_FILE, that is
+ * a function, which reads the password again for each connection.
  */
 export function sourceOptions(fields: ConnectionFields, use: DatabaseUse): PostgresDataSourceOptions {
   const { user: username, options, application_name: applicationName = use.application, ...address } = fields;
@@ -107,9 +106,8 @@ export async function borrowSession(source: DataSource): Promise<BorrowedSession
   if (!isTooOld && !hasOtherEncoding) return { runner, session };
   session.abandon();
   await runner.release();
-  // UnusableDatabase puts "The database … cannot be used:" before the message
   throw new Error(
-    `it is PostgreSQL ${serverVersion} with the encoding ${serverEncoding}, ` +
+    `its server is PostgreSQL ${serverVersion} with the encoding ${serverEncoding}, ` +
       `and PostgreSQL ${OLDEST_VERSION} or later with the encoding ${ENCODING} is needed`,
   );
 }

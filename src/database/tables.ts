@@ -33,7 +33,6 @@ export const AREA_PROPERTY = describeTable(AreaProperty);
 export const COMMUNICATION_CODE = describeTable(CommunicationCode);
 export const API_KEY = describeTable(ApiKey);
 
-/** All tables, in any order. */
 export const TABLES: readonly Table[] = [CODE_LIST, CODE_LIST_VALUE, AREA_PROPERTY, COMMUNICATION_CODE, API_KEY];
 
 /** @throws Error if the class has no decorators of TypeORM */

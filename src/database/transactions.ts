@@ -102,7 +102,6 @@ const KINDS = {
   note: { ...WRITING, statementMs: 1_000, lockMs: 1_000, settings: [] },
   /** A command reads. Statements have no limit, because a query of a long change history takes minutes. */
   read: { ...READING, statementMs: 0, lockMs: 10_000, idleMs: 60_000, settings: [] },
-  /** A command writes. */
   write: CHANGE,
   /** node-pg-migrate begins and ends this transaction, and runs one migration in it. */
   migration: CHANGE,

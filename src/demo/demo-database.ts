@@ -31,7 +31,6 @@ const USUAL_PORT = 3003;
 const LOCK_ID = 20_265;
 /** The longest wait for the lock. If a demo was killed a moment ago, its session may still have the lock. */
 const LOCK_LIMIT_MS = 1_000;
-/** The SQLSTATE of a lock that was not free in time. */
 const LOCK_NOT_AVAILABLE = '55P03';
 /** The SQLSTATE of a server that is starting or stopping. */
 const CANNOT_CONNECT_NOW = '57P03';
@@ -163,7 +162,6 @@ export class DemoDatabase {
     throw this.describeFailure(new Error('its server accepts no session'));
   }
 
-  /** Returns the error if the server does not start, for example because its port was taken a moment ago. */
   private async tryToStart(): Promise<Error | undefined> {
     const { server, password } = this;
     try {
@@ -195,7 +193,7 @@ export class DemoDatabase {
       const { lockFile } = this.server;
       if (session || !lockFile) return session;
       if (Date.now() > lockFile.writtenAtMs + STALE_LOCK_FILE_MS) {
-        this.server.removeLockFile();
+        this.server.removeStaleLockFile();
         return undefined;
       }
       await pause(200);

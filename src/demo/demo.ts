@@ -86,7 +86,7 @@ export async function startDemo(addStop: (stop: () => Promise<unknown>) => void)
     OAUTH_ISSUER: issuerUrl,
     OAUTH_AUDIENCE,
   };
-  writePrivateFile(join(DATA, 'demo.env'), toShell(variables));
+  writePrivateFile(join(DATA, 'demo.env'), toShellExports(variables));
   // A static import would delay the start of PostgreSQL
   const { OPERATION_PATHS } = await import('../documentation/openapi-document.js');
   process.stdout.write(describeDemo(variables, OPERATION_PATHS, service.managementUrl, database.data));
@@ -214,7 +214,6 @@ async function untilReady({ managementUrl }: Service): Promise<void> {
   }
 }
 
-/** Fetches an access token by the client credentials grant, as programs do. */
 async function fetchToken(issuerUrl: string, secret: string): Promise<string> {
   const body = new URLSearchParams({ grant_type: 'client_credentials' });
   const headers = { Authorization: `Basic ${btoa(`${CLIENT_ID}:${secret}`)}` };
@@ -224,8 +223,7 @@ async function fetchToken(issuerUrl: string, secret: string): Promise<string> {
   return token;
 }
 
-/** Returns lines that set the variables in a shell. */
-function toShell(variables: Variables): string {
+function toShellExports(variables: Variables): string {
   const lines = Object.entries(variables).map(([name, value]) => `export ${name}='${value}'\n`);
   return lines.join('');
 }
@@ -253,7 +251,7 @@ Order Lookup Services: the demo runs.
 1. Open a second terminal in this folder and set the addresses, an API key and an access token
    there. The token is valid for 8 hours. The same lines are in .data/demo.env.
 
-${toShell(variables)}
+${toShellExports(variables)}
 2. Call the operations.
 
 ${operationPaths.map(curl).join('\n')}

@@ -19,6 +19,5 @@ await serveIssuer(server, {
   signingKey: await makeSigningKey(),
   machine: { id: read('ISSUER_CLIENT_ID'), secret: read('ISSUER_CLIENT_SECRET') },
 });
-// Other containers could not reach 127.0.0.1 of this one
 server.listen(port, '0.0.0.0', () => process.stdout.write(`the issuer listens on port ${port}\n`));
 for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => process.exit(0));

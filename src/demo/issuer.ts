@@ -73,7 +73,7 @@ async function createProvider(options: IssuerOptions): Promise<Provider> {
       resourceIndicators: {
         enabled: true,
         defaultResource: () => audience,
-        useGrantedResource: () => true, // a token request need not name the resource again
+        useGrantedResource: () => true,
         getResourceServerInfo: () => ({
           audience,
           scope: scopes,

@@ -49,7 +49,7 @@ async function runDemo(): Promise<void> {
 
   function onSignal(): void {
     if (endingSinceMs === undefined) return void end(0);
-    const isSecondCtrlC = performance.now() > endingSinceMs + SAME_SIGNAL_MS; // npm sends the first Ctrl-C once more
+    const isSecondCtrlC = performance.now() > endingSinceMs + SAME_SIGNAL_MS;
     if (isSecondCtrlC) process.exit(INTERRUPTED);
   }
 

@@ -15,7 +15,6 @@ export interface PostgresPrograms {
   readonly account: Account | undefined;
 }
 
-/** A user of this machine. */
 interface Account {
   readonly name: string;
   readonly uid: number;
@@ -137,7 +136,6 @@ function renameUnlessThere(from: string, to: string): void {
   }
 }
 
-/** @throws Error if the machine has none of ACCOUNTS */
 function findAccount(): Account {
   for (const name of ACCOUNTS) {
     const uid = readNumber('id', ['-u', name]);

@@ -55,8 +55,7 @@ export class PostgresServer {
     return { processId: Number(processId) || 0, port: Number(port) || 0, writtenAtMs: file.mtimeMs };
   }
 
-  /** Removes the lock file of a killed server. */
-  removeLockFile(): void {
+  removeStaleLockFile(): void {
     rmSync(join(this.data, 'postmaster.pid'), { force: true });
   }
 

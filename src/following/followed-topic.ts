@@ -72,8 +72,7 @@ interface Unprepared {
 }
 
 /**
- * Keeps a value equal to the content of the database. Either nothing was read yet, or a revision is served. In both
- * states, content that was read may be `unprepared`.
+ * Keeps a value equal to the content of the database. Before the first reading there is no value.
  *
  * Four times a second it asks for the revision. If the revision has changed, it reads all content. Until the new value
  * is prepared, callers get the former value, so a revoked key is still accepted. Reading takes milliseconds, or as long
@@ -136,7 +135,7 @@ export class FollowedTopic<T, Rows = unknown> {
     try {
       const revision = await this.poll();
       if (!this.isUnprepared(revision)) this.unprepared = undefined; // other content has replaced it
-      if (this.isReadingDue(revision)) await this.replace();
+      if (this.isReadingDue(revision)) await this.readAndServe();
       if (!this.unprepared) this.failure.noteSuccess();
       return true;
     } catch (error) {
@@ -180,8 +179,7 @@ export class FollowedTopic<T, Rows = unknown> {
     return revision !== this.served?.revision || nowMs >= this.readDueAtMonotonicMs;
   }
 
-  /** Reads everything, and serves it. */
-  private async replace(): Promise<void> {
+  private async readAndServe(): Promise<void> {
     const { topic, metrics } = this.options;
     try {
       await this.serve(await this.read());

@@ -45,7 +45,7 @@ export class ProblemFilter implements ExceptionFilter {
     const exception = this.adapterHost.httpAdapter.mapException(thrown);
     const problem = toProblem(exception);
     context.problem = problem.slug;
-    const isThrownByUs = problem === thrown; // such as a 503 while there are no codes yet
+    const isThrownByUs = problem === thrown;
     const isUnexpected = problem.getStatus() >= 500 && !isThrownByUs;
     if (isUnexpected) context.error = thrown;
     for (const name of CONTENT_HEADERS) response.removeHeader(name);

@@ -134,7 +134,6 @@ describe('the codes that are served', () => {
     await fc.assert(property, { numRuns: 100, examples: [[AT_AN_EFFECTIVE_TIME]] });
   });
 
-  // In names of metrics, an effective time is called a moment
   it('are counted by a metric, without codes that have ended or have not begun', async () => {
     const { clock, read, metric } = await start();
     const validities: Validities = new Map([
@@ -145,10 +144,11 @@ describe('the codes that are served', () => {
     ]);
     read(rowsOf(validities));
     expect(await metric('communication_codes')).toBe(String(2 * TYPES.length));
-    expect(await metric('next_moment_timestamp_seconds')).toBe(String(START_MS / 1000 + 1));
+    const nextEffectiveTime = () => metric('next_moment_timestamp_seconds');
+    expect(await nextEffectiveTime()).toBe(String(START_MS / 1000 + 1));
     clock.nowMs = START_MS + 2_000;
     expect(await metric('communication_codes')).toBe(String(3 * TYPES.length));
-    expect(await metric('next_moment_timestamp_seconds')).toBe('0');
+    expect(await nextEffectiveTime()).toBe('0');
     expect(await metric('moments_switched_total')).toBe('0'); // nobody has asked for codes
   });
 
@@ -176,9 +176,9 @@ function manyRecords({ types = 1, perType = 1, bytes = 1 }): CommunicationCode[]
 }
 
 describe('answers', () => {
-  // An answer is formatted in pieces of 1,000 records
-  it.each([{ count: 0 }, { count: 1_000 }, { count: 1_001 }, { count: 2_500 }])(
-    'contain all of $count records, in their order',
+  const PIECE = 1_000;
+  it.each([{ count: 0 }, { count: PIECE }, { count: PIECE + 1 }, { count: 2.5 * PIECE }])(
+    'contain all of $count records in their order, although they are formatted in pieces',
     async ({ count }) => {
       const { service, read } = await start();
       const records = manyRecords({ perType: count });

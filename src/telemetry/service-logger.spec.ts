@@ -24,8 +24,7 @@ beforeEach(() => {
 
 const lines = (): unknown[] => written.map((line) => JSON.parse(line) as unknown);
 
-it('writes level, time, fields and message of each line', () => {
-  // pino would replace %s if it got the other fields as parameters
+it('writes level, time, fields and message of each line, and does not format the message', () => {
   logger.log({ message: '"a"\n%s', left: undefined, list: [2], when: new Date(0) });
   expect(lines()).toEqual([{ level: 'info', time: TIME, list: [2], when: '1970-01-01T00:00:00.000Z', msg: '"a"\n%s' }]);
   expect(written[0]).toMatch(/^\{"level":"info","time":"[^"]*",.*"msg":"[^}]*\}\n$/);

@@ -100,7 +100,7 @@ interface Event {
 async function runJob(job: Job, event: Event = {}): Promise<{ status: number | null; said: string }> {
   let outcome = { status: 0 as number | null, stdout: '', stderr: '' };
   for (const { run: command, env = {} } of job.steps) {
-    const isAction = command === undefined; // such as actions/checkout
+    const isAction = command === undefined;
     if (isAction || command === INSTALLATION || outcome.status !== 0) continue;
     writeFileSync(join(walk.folder, '.step.sh'), `PATH=$PWD:$PATH\n${command}`);
     outcome = await shell('bash -e .step.sh', walk.folder, fillIn({ ...job.env, ...env }, event));

@@ -13,7 +13,6 @@ import { Reader, requestTo } from '../support/reader.js';
 
 /** A request for the largest open page. If the client does not read it, its connection is soon full. */
 const PAGE = requestTo('/docs/swagger-ui-bundle.js', {});
-/** A request whose header does not end. */
 const REQUEST_WITHOUT_END = `GET ${PATHS.orderUpdate} HTTP/1.1\r\nHost: x\r\n`;
 const REFUSED_CONNECTIONS = 'order_lookup_connections_refused_total{limit="waiting-requests"}';
 

@@ -30,14 +30,11 @@ const credentials = (): string => `Api-Key: ${world.key.key}\r\nAuthorization: B
 const goodRequest = (beginning = `GET ${PATH}`, headerLines = ''): string =>
   request(beginning, credentials() + headerLines);
 
-/**
- * Sends bytes in one packet, and asserts that each answer is counted once and logged under its id.
- * @param answers the number of answers to wait for. Without it, waits until the service closes the connection
- */
-async function send(bytes: string, answers = Infinity): Promise<Exchange> {
+/** Sends bytes in one packet, and asserts that each answer is counted once and logged under its id. */
+async function send(bytes: string, closeAfterAnswers = Infinity): Promise<Exchange> {
   const { service } = world;
   const before = await service.metric('order_lookup_http_requests_total');
-  const found = await exchange(service.port, [Buffer.from(bytes, 'latin1')], { answers });
+  const found = await exchange(service.port, [Buffer.from(bytes, 'latin1')], { answers: closeAfterAnswers });
   for (const { status, headers } of found.responses) {
     const id = headers.get('x-request-id');
     expect(id).toMatch(/^[\da-f-]{36}$/); // otherwise its line would be awaited until the test's limit
@@ -374,17 +371,20 @@ describe("the client's address in the log line of a request", () => {
     expect(await addressFor(world.service, '192.0.2.1')).toBe('127.0.0.1');
   });
 
+  it.each([undefined, '192.0.2.1', 'a secret'])(
+    "is the peer's address behind two proxies with fewer than two addresses, which the client may have written: %s",
+    async (forwarded) => {
+      expect(await addressFor(behindTwoProxies, forwarded)).toBe('127.0.0.1');
+    },
+  );
+
   it.each([
-    // With fewer addresses than proxies, the client itself may have written them, so the peer's address is logged
-    { forwarded: undefined, address: '127.0.0.1' },
-    { forwarded: '192.0.2.1', address: '127.0.0.1' },
     { forwarded: '203.0.113.9, 198.51.100.7, 2001:db8::1', address: '198.51.100.7' },
     { forwarded: '192.0.2.7:4711, 198.51.100.7', address: '192.0.2.7' },
     { forwarded: '[2001:db8::1]:80, 198.51.100.7', address: '2001:db8::1' },
     { forwarded: '[2001:db8::2], 198.51.100.7', address: '2001:db8::2' },
     { forwarded: '::ffff:192.0.2.7, 198.51.100.7', address: '192.0.2.7' },
     { forwarded: 'a secret, 198.51.100.7', address: '127.0.0.1' },
-    { forwarded: 'a secret', address: '127.0.0.1' },
   ])('is $address behind two proxies with X-Forwarded-For: $forwarded', async ({ forwarded, address }) => {
     expect(await addressFor(behindTwoProxies, forwarded)).toBe(address);
   });

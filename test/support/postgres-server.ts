@@ -55,7 +55,7 @@ export async function startPostgres(fillData?: (data: string) => Promise<void>):
       await sayIfLate(`the port ${port}, which a killed PostgreSQL used`, async () => {
         while (!(await isFree(port))) await pause(10);
       });
-      server.removeLockFile();
+      server.removeStaleLockFile();
     },
     pause: async () => {
       const postmaster = server.lockFile?.processId;
