@@ -175,7 +175,7 @@ export class FollowedTopic<T, Rows = unknown> {
 
   private isReadingDue(revision: string): boolean {
     const nowMs = performance.now();
-    // First, because `served` may have the same revision: then refused content would not be read again in time
+    // First, because the second condition is true for such content: it would be read again at each poll
     if (revision === this.unprepared?.revision) return nowMs >= this.unprepared.readAgainAtMonotonicMs;
     return revision !== this.served?.revision || nowMs >= this.readDueAtMonotonicMs;
   }
