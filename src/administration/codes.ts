@@ -1,8 +1,8 @@
-// The commands `codes show`, which prints the answers to callers, and `codes export`, which prints a list as CSV.
+// The commands `codes show`, which prints the answers to callers, and `codes export`, which prints a table as CSV.
 import { Argument, Command, Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
 import type { EntityManager } from 'typeorm';
-import { lockTables } from '../database/database.js';
+import { lockBeforeSnapshot } from '../database/database.js';
 import type { Session } from '../database/session.js';
 import { AREAS, CODE_TABLES, ORDER_SCHEDULING, assertAreas, readCodes } from '../lookups/code-rows.js';
 import { CodeIndex, type CodesSnapshot } from '../lookups/codes-snapshot.js';
@@ -10,7 +10,7 @@ import { OperatorError, toMessage } from '../telemetry/error-message.js';
 import { readClock, withReading } from './cli/connection.js';
 import type { ProgramIo } from './cli/program.js';
 import { parseTimeOrDate } from './cli/time.js';
-import { LISTS, listFileColumns, readList } from './csv/csv-lists.js';
+import { CSV_TABLES, listFileColumns, readRows } from './csv/csv-tables.js';
 
 const ALL_AREAS = [...AREAS, ORDER_SCHEDULING] as const;
 type AnyArea = (typeof ALL_AREAS)[number];
@@ -41,7 +41,7 @@ async function makeSnapshot(
   manager: EntityManager,
   timeMs: number | undefined,
 ): Promise<CodesSnapshot> {
-  await lockTables(session, CODE_TABLES);
+  await lockBeforeSnapshot(session, CODE_TABLES);
   const nowMs = await readClock(session);
   if (timeMs !== undefined && timeMs < nowMs) {
     throw new OperatorError(
@@ -73,15 +73,15 @@ function formatAnswer(snapshot: CodesSnapshot, area: AnyArea): string {
 export function createExport(io: ProgramIo): Command {
   return new Command('export')
     .description('prints a list in the order of the answers, as the CSV (RFC 4180) that `migrate new --from` reads')
-    .addArgument(new Argument('<LIST>').choices(Object.keys(LISTS)))
-    .action(async (name: keyof typeof LISTS) => {
-      const list = LISTS[name];
+    .addArgument(new Argument('<LIST>').choices(Object.keys(CSV_TABLES)))
+    .action(async (name: keyof typeof CSV_TABLES) => {
+      const table = CSV_TABLES[name];
       const rows = await withReading(async (session) => {
-        await lockTables(session, [list]);
-        return readList(session, list);
+        await lockBeforeSnapshot(session, [table]);
+        return readRows(session, table);
       }, io.env);
       const text = stringify(rows, {
-        columns: listFileColumns(list).map((column) => column.name),
+        columns: listFileColumns(table).map((column) => column.name),
         header: true,
         record_delimiter: '\r\n',
       });

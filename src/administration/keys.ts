@@ -22,8 +22,11 @@ export const KEY_STATE = `case
 /** The name of these commands in the change history. The name proves nothing, because any session can set it. */
 const APPLICATION = 'order-lookup-keys';
 
-/** The latest time that a constraint of `api_key` permits. */
+/** The latest time that a constraint of `api_key` permits. A longer lifetime is cut to it. */
 const LAST_TIME = '9999-12-31Z';
+
+/** Compares the id as text. A cast to uuid would fail with a message that repeats $1, which may be a key. */
+const HAS_ID = 'id::text = lower($1)';
 
 /** The units of a duration: the letter on the command line, and the word in an interval of PostgreSQL. */
 const UNITS: Readonly<Record<string, string>> = {
@@ -37,10 +40,12 @@ const UNITS_HELP = Object.entries(UNITS)
   .map(([letter, unit]) => `${letter} ${unit}`)
   .join(', ');
 
+/** An interval of PostgreSQL, such as `90 days`. */
+type Interval = string;
+
 interface IssueOptions {
   readonly client?: string;
-  /** An interval of PostgreSQL. */
-  readonly expiresIn?: string;
+  readonly expiresIn?: Interval;
   readonly json?: true;
 }
 
@@ -68,8 +73,7 @@ export function createIssue(io: ProgramIo): Command {
 
 interface ListOptions {
   readonly client?: string;
-  /** An interval of PostgreSQL. */
-  readonly expiring?: string;
+  readonly expiring?: Interval;
   readonly json?: true;
 }
 
@@ -143,23 +147,22 @@ function formatTimeOrNever(time: Date | null): string {
 }
 
 interface RotateOptions {
-  /** An interval of PostgreSQL. */
-  readonly overlap: string;
+  readonly overlap: Interval;
   readonly json?: true;
 }
 
 interface FormerKey {
   readonly id: string;
   readonly client: string;
-  /** The time from creation to expiry, as an interval of PostgreSQL. Null if the key never expires. */
-  readonly lifetime: string | null;
+  /** The time from creation to expiry. Null if the key never expires. */
+  readonly lifetime: Interval | null;
   readonly endsAt: Date;
 }
 
-/** If a key is rotated twice at the same time, the second update waits, and then finds the key `rotated`. */
+/** If a key is rotated twice at the same time, the second update waits, then finds it `rotated`, and changes no row. */
 const REVOKE_LATER = `
   update api_key set revoked_at = least(now() + $2::interval, '${LAST_TIME}')
-  where id::text = lower($1) and ${KEY_STATE} = 'in force'
+  where ${HAS_ID} and ${KEY_STATE} = 'in force'
   returning id, client, (expires_at - created_at)::text as lifetime, least(revoked_at, expires_at) as "endsAt"`;
 
 export function createRotate(io: ProgramIo): Command {
@@ -176,7 +179,7 @@ export function createRotate(io: ProgramIo): Command {
     });
 }
 
-function rotateKey(address: DatabaseAddress, id: string, overlap: string) {
+function rotateKey(address: DatabaseAddress, id: string, overlap: Interval) {
   return changeKeys(address, async (session) => {
     const { rows } = await session.query<FormerKey>(REVOKE_LATER, [id, overlap]);
     const [former] = rows;
@@ -186,7 +189,7 @@ function rotateKey(address: DatabaseAddress, id: string, overlap: string) {
 }
 
 async function explainRefusedRotation(session: Session, id: string): Promise<OperatorError> {
-  const [state] = await readColumn(session, `select ${KEY_STATE} from api_key where id::text = lower($1)`, [id]);
+  const [state] = await readColumn(session, `select ${KEY_STATE} from api_key where ${HAS_ID}`, [id]);
   if (state === undefined) return unknownId();
   const issue = commandLine('keys', 'issue');
   return new OperatorError(`The key is ${state}. Only a key in force can be rotated. To issue a new key: ${issue}`);
@@ -200,7 +203,7 @@ interface RevokedKey {
 
 /** If a key was revoked before, it keeps the earlier time. */
 const REVOKE = `
-  update api_key set revoked_at = least(revoked_at, now()) where id::text = lower($1)
+  update api_key set revoked_at = least(revoked_at, now()) where ${HAS_ID}
   returning id, client, revoked_at as "revokedAt"`;
 
 export function createRevoke(io: ProgramIo): Command {
@@ -235,8 +238,8 @@ interface IssuedKey {
 
 interface NewKey {
   readonly client: string;
-  /** An interval of PostgreSQL, or null for a key that never expires. */
-  readonly lifetime: string | null;
+  /** Null for a key that never expires. */
+  readonly lifetime: Interval | null;
 }
 
 async function insertKey(session: Session, { client, lifetime }: NewKey): Promise<IssuedKey> {
@@ -263,8 +266,7 @@ function unknownId(): OperatorError {
   return new OperatorError(`There is no key with this id. To see the ids: ${commandLine('keys', 'list')}`);
 }
 
-/** Returns the interval of PostgreSQL for a text such as 90d. */
-function parseDuration(text: string): string {
+function parseDuration(text: string): Interval {
   const amount = text.slice(0, -1);
   const unit = UNITS[text.slice(-1)];
   if (unit === undefined || !/^[1-9]\d{0,3}$/.test(amount)) {

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { COMMAND, SERVICE_USE, sourceOptions } from './data-source.js';
+import { COMMAND_USE, SERVICE_USE, sourceOptions } from './data-source.js';
 
 const FIELDS = { host: 'db.example', user: 'reader' };
 
@@ -23,11 +23,11 @@ it('the service has three sessions, waits 2 s for a connection and 2.5 s for an 
 });
 
 it('a command has one session, tries to connect for ten seconds, and waits for answers without a limit', () => {
-  const { poolSize, connectTimeoutMS, extra } = sourceOptions(FIELDS, COMMAND);
+  const { poolSize, connectTimeoutMS, extra } = sourceOptions(FIELDS, COMMAND_USE);
   expect({ poolSize, connectTimeoutMS, queryTimeoutMs: extra.query_timeout }).toEqual({
     poolSize: 1,
     connectTimeoutMS: 10_000,
     queryTimeoutMs: 0,
   });
-  expect(COMMAND.connectRetryMs).toBe(10_000);
+  expect(COMMAND_USE.connectRetryMs).toBe(10_000);
 });

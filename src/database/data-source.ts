@@ -35,7 +35,7 @@ export const SERVICE_USE: DatabaseUse = {
   queryTimeoutMs: 2_500, // longer than statementMs of `poll` in transactions.ts: PostgreSQL's own message says more
 };
 
-export const COMMAND: DatabaseUse = {
+export const COMMAND_USE: DatabaseUse = {
   application: 'order-lookup-administration',
   sessions: 1,
   connectTimeoutMs: 10_000,

@@ -8,8 +8,8 @@ import { until } from '../../test/support/until.js';
 import { Configuration } from '../configuration/configuration.js';
 import { parseDatabaseAddress } from '../configuration/database-url.js';
 import { TelemetryModule } from '../telemetry/telemetry.module.js';
-import { COMMAND, SERVICE_USE, sourceOptions } from './data-source.js';
-import { Database, lockTables } from './database.js';
+import { COMMAND_USE, SERVICE_USE, sourceOptions } from './data-source.js';
+import { Database, lockBeforeSnapshot } from './database.js';
 import { DatabaseModule } from './database.module.js';
 import { Session } from './session.js';
 import { API_KEY, COMMUNICATION_CODE } from './tables.js';
@@ -130,7 +130,7 @@ it.each(['poll', 'note', 'read', 'write', 'dryRun'] as const)(
     const limits = await limited.query<{ name: string }>(`select name from pg_settings where name in
     ('statement_timeout', 'lock_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout')`);
     for (const { name } of limits) await limited.query(`alter database ${limited.name} set ${name} = '300ms'`);
-    const database = open(limited.url, COMMAND);
+    const database = open(limited.url, COMMAND_USE);
     const reading = database.within(kind, async (session) => {
       await session.query('select pg_sleep(0.5)');
       return session.query(`select name from pg_settings where source = 'database'`);
@@ -145,7 +145,7 @@ it('all queries of a reading see one state of the database, whatever is committe
   const changed = await createDatabase();
   const database = open(changed.url);
   const seen = await database.within('poll', async (session) => {
-    await lockTables(session, [COMMUNICATION_CODE]);
+    await lockBeforeSnapshot(session, [COMMUNICATION_CODE]);
     const before = await session.query('table communication_code');
     await changed.addCodes(1);
     return [before.rows, (await session.query('table communication_code')).rows];
@@ -161,7 +161,7 @@ it('a reading can lock its tables before its snapshot is taken', async () => {
   const other = await truncated.session();
   await other.query('begin; truncate api_key');
   const reading = database.within('read', async (session) => {
-    await lockTables(session, [API_KEY]);
+    await lockBeforeSnapshot(session, [API_KEY]);
     return (await session.query('table api_key')).rows;
   });
   await until(async () => (await truncated.countWaiting('api_key')) > 0);
@@ -180,7 +180,7 @@ it.each([
   'the end of a transaction of the kind $kind is $text, which has 20 s for its answer',
   async ({ kind, text }) => {
     const ended = await createDatabase();
-    const database = open(ended.url, COMMAND);
+    const database = open(ended.url, COMMAND_USE);
     const queries = await database.within(kind, async (session) => jest.spyOn(session, 'query'));
     expect(queries.mock.calls).toEqual([[{ text, query_timeout: 20_000 }]]);
     await database.close();

@@ -169,7 +169,7 @@ export class Database implements OnApplicationShutdown {
  * Locks tables before they are read. Call it before the first query, because the first query takes the snapshot: if
  * another session truncated a table after the snapshot and before the lock, the table would look empty.
  */
-export function lockTables(session: Pick<Session, 'query'>, tables: readonly Table[]): Promise<unknown> {
+export function lockBeforeSnapshot(session: Pick<Session, 'query'>, tables: readonly Table[]): Promise<unknown> {
   const names = tables.map(({ name }) => `public.${name}`);
   return session.query(`lock table ${names.join(', ')} in access share mode`);
 }

@@ -118,7 +118,7 @@ export function describeKind(kind: Kind, limits: Partial<Limits> = {}): Transact
 
 /**
  * Returns the statements that begin a transaction. For a reading, keep `do` blocks out of them: a `do` block takes the
- * snapshot, which must not exist before `lockTables` (database.ts) has locked the tables.
+ * snapshot, which must not exist before `lockBeforeSnapshot` (database.ts) has locked the tables.
  */
 export function beginText(kind: Kind, serverVersion: number, limits?: Partial<Limits>): string {
   const { isolation, access } = KINDS[kind];
@@ -190,6 +190,6 @@ export const MIGRATION_SESSION = [
 export const RUNNER_SESSION = [
   MIGRATION_SESSION,
   'set statement_timeout = 0',
-  `set lock_timeout = '120s'`,
+  `set lock_timeout = '120s'`, // a message of run-migrations.ts says two minutes
   connectionCheckText('set'),
 ].join('; ');

@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import { type Database, lockTables } from '../database/database.js';
+import { type Database, lockBeforeSnapshot } from '../database/database.js';
 import type { Table } from '../database/tables.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { type CallerImpact, RepeatedFailure, toCallerImpact } from '../telemetry/repeated-failure.js';
@@ -195,7 +195,7 @@ export class FollowedTopic<T, Rows = unknown> {
   private read(): Promise<Reading<Rows>> {
     const { topic, database } = this.options;
     return database.within('poll', async (session, manager) => {
-      await lockTables(session, topic.tables);
+      await lockBeforeSnapshot(session, topic.tables);
       const askedAtMonotonicMs = performance.now();
       const { revision } = await readRevision(session, topic.name);
       return { rows: await topic.read(manager), revision, askedAtMonotonicMs };

@@ -1,4 +1,4 @@
-// The four programs share the form of their command lines, their output, and the statuses with which they end.
+// migrate, keys, codes and doctor share the form of the command line, the output, and the status at the end.
 //
 // | status | the command                                                   | prints on                         |
 // | ------ | ------------------------------------------------------------- | --------------------------------- |
@@ -67,7 +67,6 @@ export function print(io: ProgramIo, text: string): void {
   io.stdout.write(`${text}\n`);
 }
 
-/** Prints one line for programs. */
 export function printJson(io: ProgramIo, value: unknown): void {
   print(io, JSON.stringify(value));
 }
@@ -109,7 +108,7 @@ function outliveReader({ stdout }: ProgramIo): void {
   });
 }
 
-/** Does not read `npm_config_…` variables as options, because a setting in .npmrc would become an option. */
+/** Read no option from npm's variables `npm_config_…`: a setting in .npmrc would become an option. */
 function isStartedByNpm(): boolean {
   return process.env['npm_lifecycle_event'] !== undefined;
 }

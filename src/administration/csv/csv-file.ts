@@ -1,6 +1,6 @@
-// Reads a list from a CSV file (RFC 4180) as spreadsheets save it: with commas or semicolons, and any line ends. Lines
-// of separators only, and empty cells at the end of a line, are ignored. Only the form and the times are checked here.
-// The constraints of the table check the other cells.
+// Reads rows from a CSV file (RFC 4180) as spreadsheets save it: with commas or semicolons, and any line ends. Lines of
+// separators only, and empty cells at the end of a line, are ignored. Only the form and the times are checked here. The
+// constraints of the table check the other cells.
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { CsvError, parse } from 'csv-parse/sync';
@@ -9,10 +9,10 @@ import { OperatorError, toMessage } from '../../telemetry/error-message.js';
 import { showInvisible } from '../cli/invisible-characters.js';
 import { commandLine } from '../cli/program.js';
 import { parseTime } from '../cli/time.js';
-import { LISTS, POSITION, type Row, isTime, joinFields, listFileColumns } from './csv-lists.js';
+import { CSV_TABLES, POSITION, type Row, isTime, joinFields, listFileColumns } from './csv-tables.js';
 
 export interface CsvFile {
-  readonly list: Table;
+  readonly table: Table;
   readonly rows: readonly Row[];
 }
 
@@ -44,27 +44,27 @@ const FORMULA_CELL = /(?:^|[,;])=/;
 export async function readCsvFile(path: string): Promise<CsvFile> {
   const { header, headerLine, records, faults } = parseCsv(await readBytes(path));
   const names = header.filter((name) => name !== '');
-  const list = findList(names);
-  if (!list) {
+  const table = findTable(names);
+  if (!table) {
     const headerFaults = faults.length > 0 ? faults : [{ line: headerLine, message: describeHeader(names) }];
     throw toOperatorError(path, headerFaults);
   }
-  const columns = listFileColumns(list).filter(({ name }) => names.includes(name));
+  const columns = listFileColumns(table).filter(({ name }) => names.includes(name));
   const allFaults = [...faults];
   const firstLines = new Map<string, number>();
   const rows: Row[] = [];
   for (const record of records) {
     const row = toRow(columns, header, record);
-    const key = joinFields(row, list.key);
+    const key = joinFields(row, table.key);
     const messages = [...findUnnamedCells(header, record), ...findWrongTimes(columns, row)];
     const firstLine = firstLines.get(key);
     if (firstLine === undefined) firstLines.set(key, record.line);
-    else messages.push(`it has the same ${list.key.join(' and ')} as line ${firstLine}. Remove one of the two lines.`);
+    else messages.push(`it has the same ${table.key.join(' and ')} as line ${firstLine}. Remove one of the two lines.`);
     rows.push(row);
     allFaults.push(...messages.map((message) => ({ line: record.line, message })));
   }
   if (allFaults.length > 0) throw toOperatorError(path, allFaults);
-  return { list, rows };
+  return { table, rows };
 }
 
 async function readBytes(path: string): Promise<Uint8Array> {
@@ -143,11 +143,11 @@ function hasText(line: string): boolean {
   return /[^\s,;]/.test(line.replaceAll('""', ''));
 }
 
-/** Returns the list with these columns, in any order. Files from before a nullable column was added lack the column. */
-function findList(names: readonly string[]): Table | undefined {
+/** Returns the table with these columns, in any order. Files from before a nullable column was added lack the column. */
+function findTable(names: readonly string[]): Table | undefined {
   if (new Set(names).size < names.length) return undefined;
-  return Object.values(LISTS).find((list) => {
-    const columns = listFileColumns(list);
+  return Object.values(CSV_TABLES).find((table) => {
+    const columns = listFileColumns(table);
     const areKnown = names.every((name) => columns.some((column) => column.name === name));
     return areKnown && columns.every(({ name, isNullable }) => isNullable || names.includes(name));
   });
@@ -158,8 +158,8 @@ function describeHeader(names: readonly string[]): string {
   if (names.includes(POSITION)) {
     return 'the column position is not read: the order of the lines is the order of the values. Remove the column.';
   }
-  const forms = Object.values(LISTS).map((list) =>
-    listFileColumns(list)
+  const forms = Object.values(CSV_TABLES).map((table) =>
+    listFileColumns(table)
       .map(({ name }) => name)
       .join(','),
   );

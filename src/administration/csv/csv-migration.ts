@@ -3,15 +3,13 @@ import { type Client, escapeLiteral } from 'pg';
 import { groupBy } from '../../lookups/group-by.js';
 import { CODE_LIST_VALUE, type Table } from '../../database/tables.js';
 import type { CsvFile } from './csv-file.js';
-import { POSITION, type Row, joinFields, readList } from './csv-lists.js';
+import { POSITION, type Row, joinFields, readRows } from './csv-tables.js';
 
-/** The rows that differ between two contents of a table. */
-interface RowChanges {
+/** The rows that differ between two contents of a table. A row with a changed field is in both lists. */
+interface Difference {
   readonly table: Table;
-  /** Rows of the first content that the second one lacks. */
-  readonly before: readonly Row[];
-  /** Rows of the second content that the first one lacks. */
-  readonly after: readonly Row[];
+  readonly onlyBefore: readonly Row[];
+  readonly onlyAfter: readonly Row[];
 }
 
 export interface Statements {
@@ -23,27 +21,31 @@ export interface Statements {
 
 /** @param isComplete if true, rows that the file lacks are deleted; else they stay */
 export async function compareWithTable(client: Client, file: CsvFile, isComplete: boolean): Promise<Statements> {
-  const { list } = file;
-  const present = await readList(client, list);
-  const presentByKey = new Map(pairWithKeys(list, present));
+  const { table } = file;
+  const present = await readRows(client, table);
+  const presentByKey = new Map(pairWithKeys(table, present));
   const wantedByKey = new Map<string, Row>();
-  for (const [key, row] of pairWithKeys(list, file.rows)) {
+  for (const [key, row] of pairWithKeys(table, file.rows)) {
     wantedByKey.set(key, { ...presentByKey.get(key), ...row }); // a column that the file lacks keeps its content
   }
-  const inFile = present.filter((row) => wantedByKey.has(joinFields(row, list.key)));
+  const wanted = [...wantedByKey.values()];
+  const inFile = present.filter((row) => wantedByKey.has(joinFields(row, table.key)));
   const staying = isComplete ? inFile : present;
-  const after =
-    list === CODE_LIST_VALUE
-      ? arrangeLists(staying, [...wantedByKey.values()])
-      : [...new Map([...pairWithKeys(list, staying), ...wantedByKey]).values()];
-  const changes = compareRows(list, present, after);
-  const reversed = { table: list, before: changes.after, after: changes.before };
-  const lackingCount = present.length - inFile.length;
-  return { up: formatStatements(changes), down: formatStatements(reversed), lackingCount };
+  const content = table === CODE_LIST_VALUE ? arrangeLists(staying, wanted) : mergeRows(table, staying, wanted);
+  return {
+    up: formatStatements(compareContents(table, present, content)),
+    down: formatStatements(compareContents(table, content, present)),
+    lackingCount: present.length - inFile.length,
+  };
 }
 
 function pairWithKeys({ key }: Table, rows: readonly Row[]): [string, Row][] {
   return rows.map((row) => [joinFields(row, key), row]);
+}
+
+/** Returns the rows of both. A wanted row replaces the staying row with its key. */
+function mergeRows(table: Table, staying: readonly Row[], wanted: readonly Row[]): Row[] {
+  return [...new Map(pairWithKeys(table, [...staying, ...wanted])).values()];
 }
 
 /** Returns the values of all code lists, with positions. If the file lacks a list, its values keep their positions. */
@@ -56,7 +58,7 @@ function arrangeLists(staying: readonly Row[], wanted: readonly Row[]): Row[] {
 
 /**
  * Returns the values of one list in the order of the file, with positions. A value that the file lacks stays after the
- * value that precedes it now. If the file has only new values, they come last.
+ * value that precedes it now, or first if none does. So new values come last if the file has no other values.
  * @param staying values of the table, in their present order
  * @param wanted the values of the file, in the order of its lines
  */
@@ -80,12 +82,12 @@ function findValue(rows: readonly Row[], wanted: Row): number {
 function choosePositions(count: number, staying: readonly Row[]): number[] {
   const present = staying.map((row) => Number(row[POSITION]));
   const last = present.at(-1) ?? 0;
-  const newCount = Math.max(0, count - present.length);
+  const newCount = count - present.length;
   return [...present, ...Array.from({ length: newCount }, (_, index) => last + 1 + index)];
 }
 
-function compareRows(table: Table, before: readonly Row[], after: readonly Row[]): RowChanges {
-  return { table, before: subtractRows(before, after, table), after: subtractRows(after, before, table) };
+function compareContents(table: Table, before: readonly Row[], after: readonly Row[]): Difference {
+  return { table, onlyBefore: subtractRows(before, after, table), onlyAfter: subtractRows(after, before, table) };
 }
 
 function subtractRows(rows: readonly Row[], others: readonly Row[], { columns }: Table): Row[] {
@@ -94,11 +96,11 @@ function subtractRows(rows: readonly Row[], others: readonly Row[], { columns }:
   return rows.filter((row) => !known.has(joinFields(row, names)));
 }
 
-function formatStatements({ table, before, after }: RowChanges): string[] {
-  const remaining = new Set(after.map((row) => joinFields(row, table.key)));
-  const removed = before.filter((row) => !remaining.has(joinFields(row, table.key)));
-  const statements: string[] = []; // in any order, because the unique positions are checked only at the end
-  if (after.length > 0) statements.push(formatInsert(table, after));
+function formatStatements({ table, onlyBefore, onlyAfter }: Difference): string[] {
+  const changedKeys = new Set(onlyAfter.map((row) => joinFields(row, table.key)));
+  const removed = onlyBefore.filter((row) => !changedKeys.has(joinFields(row, table.key)));
+  const statements: string[] = []; // in any order: PostgreSQL checks unique positions at the end of the transaction
+  if (onlyAfter.length > 0) statements.push(formatInsert(table, onlyAfter));
   if (removed.length > 0) statements.push(formatDelete(table, removed));
   return statements;
 }

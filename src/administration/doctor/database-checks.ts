@@ -2,7 +2,7 @@
 // reports an error that a check throws as a fault.
 import type { EntityManager } from 'typeorm';
 import { CLOCK_SKEW_SECONDS } from '../../auth/access-tokens.service.js';
-import { lockTables } from '../../database/database.js';
+import { lockBeforeSnapshot } from '../../database/database.js';
 import type { Session } from '../../database/session.js';
 import { DOCUMENTED_OWNER } from '../../database/transactions.js';
 import { CLOCK_REMEDY, NOTICEABLE_OFFSET_MS, describeOffset } from '../../following/clock-watch.js';
@@ -51,6 +51,7 @@ export async function checkClock(session: Session): Promise<CheckResult> {
  * migration. Otherwise the doctor does not notice a missing grant.
  */
 const READ_TABLES = ['revision', 'area_property', 'code_list_value', 'communication_code', 'api_key'];
+const ALL_TABLES = [...READ_TABLES, 'api_key_use', 'code_list', 'history', 'pgmigrations'];
 
 export async function checkMigrations(session: Session): Promise<CheckResult> {
   const state = await readState(session);
@@ -105,7 +106,7 @@ export async function checkRole(session: Session): Promise<CheckResult> {
 
 /**
  * A statement for each table, view and function of a wrong owner, except those of extensions. A wrong owner is a role
- * other than DOCUMENTED_OWNER that owns one of the tables $1. If DOCUMENTED_OWNER does not exist, no owner is wrong.
+ * other than order_lookup_owner that owns one of the tables $1. If order_lookup_owner does not exist, none is wrong.
  */
 const WRONG_OWNERS = `
   with owner as (select oid from pg_roles where rolname = '${DOCUMENTED_OWNER}'),
@@ -131,11 +132,9 @@ const WRONG_OWNERS = `
   )
   order by kind desc, name`;
 
-/** If the tables belong to another role, DOCUMENTED_OWNER can neither migrate nor issue keys. */
+/** If the tables belong to another role, order_lookup_owner can neither migrate nor issue keys. */
 export async function checkOwner(session: Session): Promise<CheckResult> {
-  const { rows } = await session.query<{ owner: string; statement: string }>(WRONG_OWNERS, [
-    [...READ_TABLES, 'api_key_use', 'code_list', 'history', 'pgmigrations'],
-  ]);
+  const { rows } = await session.query<{ owner: string; statement: string }>(WRONG_OWNERS, [ALL_TABLES]);
   if (rows.length === 0) return ok('no table belongs to a wrong role');
   const owners = [...new Set(rows.map(({ owner }) => owner))].join(', ');
   const statements = ['As a superuser, or as a member of both roles:', ...rows.map(({ statement }) => statement)];
@@ -146,7 +145,7 @@ const COUNT_KEYS = `select count(*)::int from public.api_key where ${KEY_STATE} 
 
 /** Reads with the service's own functions. They throw if the service could not read or serve the content. */
 export async function checkContent(session: Session, manager: EntityManager): Promise<CheckResult> {
-  await lockTables(session, CODE_TABLES);
+  await lockBeforeSnapshot(session, CODE_TABLES);
   const rows = await readCodes(manager);
   assertAreas(rows);
   const [keyCount = 0] = await readColumn<number>(session, COUNT_KEYS);
@@ -157,7 +156,7 @@ export async function checkContent(session: Session, manager: EntityManager): Pr
 
 /**
  * The triggers that are missing or not `enable always`. A trigger that is only enabled does not fire while a tool loads
- * data with session_replication_role = replica.
+ * data with session_replication_role = replica. If a migration adds such a trigger, add it here.
  */
 const TRIGGERS = `
   select

@@ -143,7 +143,6 @@ function listIssuerChecks(configuration: Configuration, issuerKeys: IssuerKeys, 
   return [...issuerChecks, ...tokenChecks];
 }
 
-/** Returns the subject of a credential, with a number if there are several. */
 function nameCredential(kind: string, index: number, given: readonly string[]): string {
   return given.length > 1 ? `${kind} ${index + 1}` : kind;
 }

@@ -162,9 +162,11 @@ export class IssuerKeys {
 
   private async fetchNow(issuer: string): Promise<FetchedKeys> {
     const { OAUTH_ISSUER, OAUTH_JWKS_URI } = this.configuration;
+    // The addresses are in the order of the issuers. An empty one means that the issuer's metadata names the address
     const configured = OAUTH_JWKS_URI[OAUTH_ISSUER.indexOf(issuer)];
     const address = configured || (await discover(issuer, this.configuration)).jwks_uri;
-    return { address, keys: await toSigningKeys({ keys: readKeys(address, await fetchJson(address)) }) };
+    const keys = readKeys(address, await fetchJson(address));
+    return { address, keys: await toSigningKeys({ keys }) };
   }
 }
 

@@ -62,7 +62,8 @@ export function findChanges(before: CodeRows, after: CodeRows, nowMs: number): C
   const former = findLists(before);
   const present = findLists(after);
   const changes: Change[] = [];
-  for (const [title, { place }] of new Map([...present, ...former])) {
+  const lists = new Map([...present, ...former]);
+  for (const [title, { place }] of lists) {
     const all = { place, former: former.get(title)?.entries ?? [], present: present.get(title)?.entries ?? [] };
     const now = { place, former: selectInForce(all.former, nowMs), present: selectInForce(all.present, nowMs) };
     changes.push(
@@ -168,8 +169,8 @@ function toChange(kind: Change['kind'], place: Place, { name, fields }: Entry): 
 
 /** Returns changes that become planned, and planned changes that are withdrawn, in the order of their times. */
 function findScheduled({ place, former, present }: Versions, nowMs: number): Change[] {
-  const before = schedule(place, former, nowMs);
-  const after = schedule(place, present, nowMs);
+  const before = findFutureChanges(place, former, nowMs);
+  const after = findFutureChanges(place, present, nowMs);
   const withdrawn = selectUnknown(before, after).map((change) => ({ ...change, withdrawn: true as const }));
   return [...selectUnknown(after, before), ...withdrawn].sort(
     (one, other) => Date.parse(one.at) - Date.parse(other.at),
@@ -195,8 +196,7 @@ function isSameOrder(one: readonly string[], other: readonly string[]): boolean 
   return selectShared(one, other).every((name, index) => name === shared[index]);
 }
 
-/** Returns all changes of a list after now. */
-function schedule(place: Place, entries: readonly Entry[], nowMs: number): ScheduledChange[] {
+function findFutureChanges(place: Place, entries: readonly Entry[], nowMs: number): ScheduledChange[] {
   const changes: ScheduledChange[] = [];
   const beginningsMs = new Set<number>();
   for (const entry of entries) {

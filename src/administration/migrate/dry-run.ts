@@ -40,6 +40,7 @@ export function dryRunPending<T>(address: DatabaseAddress, work: (session: Sessi
   );
 }
 
+/** Call this only in `dryRun`. Otherwise the migrations stay applied, without rows in pgmigrations. */
 export async function tryMigrations(
   session: Session,
   names: readonly string[],
@@ -50,9 +51,9 @@ export async function tryMigrations(
   for (const name of names) await runScript(session, toScript(await readMigration(name), direction), limits);
 }
 
-/** @throws OperatorError, with the line of the script if PostgreSQL names one */
+/** Call this only in `dryRun`, or the changes stay. An error names the line of the script if PostgreSQL names one. */
 export async function runScript(session: Session, script: Script, limits?: Partial<Limits>): Promise<void> {
-  const { statementMs, lockMs } = describeKind('dryRun', limits);
+  const { statementMs, lockMs } = describeKind('dryRun', limits); // again: each script begins with `reset all`
   try {
     for (const statement of toStatements(script, session, { statementMs, lockMs })) await session.query(statement);
   } catch (error) {
@@ -60,7 +61,7 @@ export async function runScript(session: Session, script: Script, limits?: Parti
   }
 }
 
-/** Returns the error as people read it. Errors of a migration or of the program are passed on unchanged. */
+/** Explains a lost session, a limit, a deadlock, and the use of a new enum value. Returns other errors unchanged. */
 export function explainDryRunError(error: unknown): unknown {
   const isSessionLost = error instanceof InterruptedMigration || error instanceof LostSession;
   if (isSessionLost) return describeUnfinished(error.reason);
@@ -69,7 +70,7 @@ export function explainDryRunError(error: unknown): unknown {
   return hasGivenUp(error) ? describeUnfinished(explainLimit(error)) : error;
 }
 
-/** Returns the message of a limit or a deadlock, with the remedy. The message of a MigrationFault has its remedy. */
+/** Returns the message of a limit or a deadlock, with the remedy. A MigrationFault already has the remedy. */
 function explainLimit(error: unknown): string {
   const remedy = error instanceof MigrationFault ? undefined : findServerRemedy(error);
   return remedy === undefined ? toMessage(error) : `${toMessage(error)}. ${remedy}`;

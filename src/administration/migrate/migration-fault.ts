@@ -7,10 +7,8 @@ import { commandLine } from '../cli/program.js';
 
 /** The limit for each of message, detail and hint. A detail may contain the whole refused row. */
 const MAX_PART_CHARACTERS = 500;
-/** SQLSTATE invalid_transaction_termination: COMMIT or ROLLBACK in a `do` block or a procedure. */
-const TERMINATION = '2D000';
-/** SQLSTATE feature_not_supported. */
-const NOT_SUPPORTED = '0A000';
+const INVALID_TRANSACTION_TERMINATION = '2D000';
+const FEATURE_NOT_SUPPORTED = '0A000';
 /** The function of PostgreSQL that refuses transaction commands in EXECUTE, and COPY from the client. */
 const REFUSING_ROUTINE = 'exec_stmt_dynexecute';
 const ONE_TRANSACTION =
@@ -73,8 +71,8 @@ function findHint(error: DatabaseError): string | undefined {
 }
 
 function isAboutTransactions({ routine, code }: DatabaseError): boolean {
-  if (code === TERMINATION) return true;
-  return code === NOT_SUPPORTED && routine === REFUSING_ROUTINE;
+  if (code === INVALID_TRANSACTION_TERMINATION) return true;
+  return code === FEATURE_NOT_SUPPORTED && routine === REFUSING_ROUTINE;
 }
 
 /** Names the line, except inside a function: there, PostgreSQL counts from the beginning of the function. */

@@ -105,7 +105,6 @@ function parseNameTime(digits: string): number {
   return Date.parse(`${date}T${clock}Z`);
 }
 
-/** Returns the text of a migration with these statements. */
 export function formatMigration(title: string, up: readonly string[], down: readonly string[]): string {
   return `${[`-- ${title}`, UP, ...up, DOWN, ...down].join('\n\n')}\n`;
 }
@@ -131,7 +130,6 @@ export function hasStatement(sql: string): boolean {
   return STATEMENT.test(sql);
 }
 
-/** @throws OperatorError with all faults of all migrations */
 export async function assertMigrations(): Promise<void> {
   const faults = await findFaults();
   if (faults.length > 0) throw new OperatorError(faults.join('\n'));
@@ -168,7 +166,8 @@ function findWrongMarker(lines: readonly string[]): string | undefined {
   for (const [index, line] of lines.entries()) {
     if (!LIKE_A_MARKER.test(line)) continue;
     const marker = line.trimEnd();
-    if (marker !== expected.shift()) return `, line ${index + 1}: ${describeMarker(marker)}`;
+    const next = expected.shift(); // undefined at a third marker, which equals no marker
+    if (marker !== next) return `, line ${index + 1}: ${describeMarker(marker)}`;
   }
   return expected.includes(UP) ? `: the line "${UP}" is missing. Write it above the SQL.` : undefined;
 }

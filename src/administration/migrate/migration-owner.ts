@@ -5,7 +5,7 @@ import { OperatorError } from '../../telemetry/error-message.js';
 import { commandLine } from '../cli/program.js';
 
 /**
- * The owner of the tables is the role that owns pgmigrations. Before the first migration it is DOCUMENTED_OWNER if
+ * The owner of the tables is the role that owns pgmigrations. Before the first migration it is order_lookup_owner if
  * that role exists, else the present role. $1 is `set`, or `member` if PostgreSQL is older than 16.
  */
 const OWNERSHIP = `

@@ -2,7 +2,7 @@
 // callers would see, compare, describe (describe-plan.ts). One session does it all.
 import type { EntityManager } from 'typeorm';
 import type { DatabaseAddress } from '../../configuration/database-url.js';
-import { type Database, lockTables } from '../../database/database.js';
+import { type Database, lockBeforeSnapshot } from '../../database/database.js';
 import type { Session } from '../../database/session.js';
 import { type Limits, describeKind } from '../../database/transactions.js';
 import { CODE_TABLES, type CodeRows, assertAreas, readCodes } from '../../lookups/code-rows.js';
@@ -58,18 +58,15 @@ interface Seen {
   readonly keys: Attempt<readonly KeyInForce[]>;
 }
 
-/** The committed state of the database. */
 interface Committed extends Seen {
   readonly state: MigrationState;
   readonly revision: Attempt<string[]>;
 }
 
-/** Returns the plan of all pending migrations. */
 export function planUp(address: DatabaseAddress, limits?: Partial<Limits>): Promise<Plan> {
   return withDatabase((database) => makePlan(database, 'up', ({ pending }) => pending, limits), address);
 }
 
-/** Returns the plan of undoing migrations. */
 export function planDown(database: Database, choose: Choose): Promise<Plan> {
   return makePlan(database, 'down', choose);
 }
@@ -122,7 +119,7 @@ async function readCommitted(database: Database, limits: Partial<Limits>): Promi
 /** Reads with the service's own functions, so it fails where the service would fail. */
 async function readSeen(session: Session, manager: EntityManager): Promise<Seen> {
   const codes = await attempt(session, async () => {
-    await lockTables(session, CODE_TABLES);
+    await lockBeforeSnapshot(session, CODE_TABLES);
     const rows = await readCodes(manager);
     assertAreas(rows);
     return rows;
@@ -140,7 +137,7 @@ async function attempt<T>(session: Session, read: () => Promise<T>): Promise<Att
   try {
     return { value: await read() };
   } catch (error) {
-    if (hasGivenUp(error)) throw error;
+    if (hasGivenUp(error)) throw error; // a lock or a time limit is no fault of the content
     return { fault: toMessage(error) };
   } finally {
     await session.query('rollback to savepoint attempt'); // if the connection is lost, this throws, so the plan fails

@@ -20,5 +20,6 @@ const SIMPLIFICATIONS: readonly ((name: string) => string)[] = [
 export function simplify(name: string): readonly string[] {
   const simple = SIMPLIFICATIONS.reduce((text, simplifyText) => simplifyText(text), name);
   const lowerCase = simple.toUpperCase().toLowerCase(); // toUpperCase comes first, because it makes SS of ß
+  // The labels keep the two kinds of form apart: I as written and L in lower case would both be l
   return [`lower case: ${unhomoglyph(lowerCase)}`, `as written: ${unhomoglyph(simple)}`];
 }

@@ -40,8 +40,7 @@ end $run$`;
 /** Checks deferred constraints. If COMMIT checked them, the error could not name the migration. */
 const CHECK_CONSTRAINTS = 'set constraints all immediate; set constraints all deferred';
 
-/** SQLSTATE lock_not_available. */
-const LOCK_TIMEOUT = '55P03';
+const LOCK_NOT_AVAILABLE = '55P03';
 
 const NO_STATEMENT_REMEDIES: Readonly<Record<Direction, string>> = {
   up: 'Write one below "-- Up Migration".',
@@ -67,26 +66,25 @@ interface Run {
   readonly report: (name: string) => void;
 }
 
-/**
- * Applies the pending migrations, and returns their names.
- * @param report is called with each name when its migration is committed
- */
-export function applyPending(address: DatabaseAddress, report: (name: string) => void = ignore): Promise<string[]> {
+/** Applies the pending migrations, and returns their names. */
+export function applyPending(
+  address: DatabaseAddress,
+  reportApplied: (name: string) => void = ignore,
+): Promise<string[]> {
   return withDatabase(
-    (database) => run(database, { direction: 'up', count: Infinity, check: ignore, report }),
+    (database) => run(database, { direction: 'up', count: Infinity, check: ignore, report: reportApplied }),
     address,
   );
 }
 
 /**
  * Undoes these migrations, which are the last ones.
- * @param report is called with each name when its migration is undone
  * @throws OperatorError, with nothing undone, if somebody has applied another migration since
  */
 export function undo(
   database: Database,
   names: readonly string[],
-  report: (name: string) => void = ignore,
+  reportUndone: (name: string) => void = ignore,
 ): Promise<string[]> {
   const check = (name: string): void => {
     if (names.includes(name)) return;
@@ -94,7 +92,7 @@ export function undo(
       `${name} would be undone, but was not shown: another run has applied it. Nothing was undone. Run this again.`,
     );
   };
-  return run(database, { direction: 'down', count: names.length, check, report });
+  return run(database, { direction: 'down', count: names.length, check, report: reportUndone });
 }
 
 /** Returns the statements that run a migration, inside a transaction that has begun. */
@@ -109,7 +107,7 @@ export function toStatements(script: Script, { serverVersion }: Session, limits?
     settings,
     `select set_config('order_lookup.file', ${dollarQuote(toExecutable(script))}, true)`,
     EXECUTE,
-    `${CHECK_CONSTRAINTS}; ${settings}`, // the role of node-pg-migrate again, which writes its row
+    `${CHECK_CONSTRAINTS}; ${settings}`, // again: the migration may have changed the role, and node-pg-migrate writes its row
   ];
 }
 
@@ -127,7 +125,7 @@ function dollarQuote(text: string): string {
   return tag + text + tag;
 }
 
-/** The progress of a run. node-pg-migrate loads a migration after the COMMIT of the former one, and reports nothing. */
+/** The progress of a run. node-pg-migrate reports nothing, but loads a migration only after the COMMIT of the former. */
 class Progress {
   /** The script that runs now, for messages about its faults. */
   script: Script | undefined;
@@ -160,7 +158,7 @@ async function run(database: Database, { direction, count, check, report }: Run)
     return [...toStatements(progress.script, session), SET_CATALOG_PATH];
   };
   const migrate = async (session: Session): Promise<string[]> => {
-    await session.query(RUNNER_SESSION);
+    await session.query(RUNNER_SESSION); // the limit for the lock of all runs is among these settings
     const done = await runner({
       dbClient: session,
       dir: MIGRATIONS,
@@ -176,7 +174,7 @@ async function run(database: Database, { direction, count, check, report }: Run)
     progress.end();
     return done.map(({ name }) => name);
   };
-  // 'dryRun', because a hot standby refuses a transaction that may write: otherwise the first migration would be blamed
+  // A dry run may write, so a hot standby refuses it here. Otherwise the error would blame the first migration
   await database.within('dryRun', assertOwner);
   return database.borrow(async (session) => {
     try {
@@ -216,7 +214,7 @@ function loadSql(load: (name: string) => Promise<string[]>): Strategies {
 
 /** Explains an error from before the first migration. */
 function explainStart(error: unknown, session: Session): unknown {
-  if (findRefusal(error)?.code === LOCK_TIMEOUT) {
+  if (findRefusal(error)?.code === LOCK_NOT_AVAILABLE) {
     return new OperatorError('Another run of migrations did not end within two minutes. Try again later.');
   }
   const explained = explainLoss(error, session);

@@ -2,11 +2,11 @@
 // patterns depend on no language, because spreadsheets write months and errors in many languages.
 
 /** A short name of a month, such as Mar, mars or maalis. The second letter is small, because 10-LTL is a code. */
-const MONTH = String.raw`\p{L}\p{Ll}{2,5}\.?`;
+const MONTH = String.raw`\p{L}\p{Ll}{2,5}`;
 const DAY_OF_MONTH = '(?:0?[1-9]|[12]\\d|3[01])';
 const DAY = [
-  String.raw`${DAY_OF_MONTH}(?:[-/]|\. ?)${MONTH}(?:[-./ ]{1,2}\d{2,4})?`, // 2-Mar, 02. Mrz, 2-Mar-27
-  String.raw`\p{L}\p{Ll}{2,5}(?:[-/]|\.-?)(?:\d{2}|\d{4})`, // Mar-27, mar.27
+  String.raw`${DAY_OF_MONTH}(?:[-/]|\. ?)${MONTH}\.?(?:[-./ ]{1,2}\d{2,4})?`, // 2-Mar, 02. Mrz, 2-Mar-27
+  String.raw`${MONTH}(?:[-/.]|\.-)(?:\d{2}|\d{4})`, // Mar-27, Mar/27, mar.27, févr.-27
   String.raw`\p{Lu}\p{Ll}{2} \d{2}`, // Mrz 27
   String.raw`(?:\d{4}\p{Lo} ?)?\d{1,2}\p{Lo} ?\d{1,2}\p{Lo}`, // 3月2日
   String.raw`\d{1,2}(?<separator>[-./])\d{1,2}\k<separator>(?:\d{2}|\d{4})`, // 01.02.2026, 1/2/26
@@ -18,12 +18,15 @@ const CONTINUATION =
   '[\\u0080-\\u00bf\\u0152\\u0153\\u0160\\u0161\\u0178\\u017d\\u017e\\u0192\\u02c6\\u02dc\\u2013\\u2014\\u2018-\\u201a' +
   '\\u201c-\\u201e\\u2020-\\u2022\\u2026\\u2030\\u2039\\u203a\\u20ac\\u2122]';
 const DAMAGE = [
-  `[ÂÃÄÅ]${CONTINUATION}`, // ZÃ¼rich
-  `(?:[Æ-ß]${CONTINUATION}){2}`, // Ð”Ð°, but not CAFÉ’S
-  `[à-ï]${CONTINUATION}{2}`, // Itâ€™s
-  `[ð-ô]${CONTINUATION}{3}`, // ðŸ˜€
-  String.raw`(?:[√├┬]|‚Ä)\P{ASCII}`, // Z√ºrich (UTF-8 read as Mac OS Roman), Z├╝rich (as code page 850)
-  String.raw`(?:[РС]\P{ASCII}){3}`, // РЎРІСЏР·СЊ (UTF-8 read as Windows-1251)
+  // UTF-8 read as Windows-1252: the first byte of a character, and as many later bytes as it announces
+  `[ÂÃÄÅ]${CONTINUATION}`, // C2 to C5: ZÃ¼rich
+  `(?:[Æ-ß]${CONTINUATION}){2}`, // C6 to DF, two characters, because one may be a text, as in CAFÉ’S: Ð”Ð°
+  `[à-ï]${CONTINUATION}{2}`, // E0 to EF: Itâ€™s
+  `[ð-ô]${CONTINUATION}{3}`, // F0 to F4: ðŸ˜€
+  String.raw`(?:√|‚Ä)\P{ASCII}`, // C3, or E2 and 80, read as Mac OS Roman: Z√ºrich, It‚Äôs
+  String.raw`[├┬]\P{ASCII}`, // C3 or C2 read as code page 850: Z├╝rich, 20┬░
+  // D0 and D1 read as Windows-1251, Cyrillic Р and С: РЎРІСЏР·СЊ. Three characters, because СССР is a text
+  String.raw`(?:[\u0420\u0421]\P{ASCII}){3}`,
   String.raw`\p{L}\?+\p{L}|^\?+$`, // Z?rich: the encoding of the file lacks the character
   String.raw`&(?:[a-z]{2,6}|#\d+|#x[\da-f]+);`, // R&amp;D
   String.raw`\p{Co}`, // U+E000, a character of a symbol font

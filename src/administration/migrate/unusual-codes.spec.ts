@@ -146,7 +146,7 @@ describe('marks of texts that a spreadsheet or a script has probably made:', () 
       mark: 'has damaged characters: a program has read or written it in a wrong encoding',
       texts: [
         ...['ZÃ¼rich', 'KÃ–LN', 'MaÅ¡a', '20Â°', 'Itâ€™s', 'cafÃ©', 'ðŸ˜€', 'Z√ºrich', 'caf√©', 'Z├╝rich'],
-        ...['Ð¼Ð¾', 'РЎРІСЏР·СЊ', 'Z?rich', '????', 'R&amp;D', 'R&#38;D', 'R&#x26;D', 'Z\ue000rich', '锟斤拷'],
+        ...['Ð¼Ð¾', 'РЎРІСЏР·СЊ', 'Z?rich', '????', 'R&amp;D', 'R&#38;D', 'R&#x26;D', '20┬░', 'Z\ue000rich', '锟斤拷'],
       ],
     },
     { mark: 'has U+FFFD, the sign of a character that a program could not read', texts: ['Z\ufffdrich'] },

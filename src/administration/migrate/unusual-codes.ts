@@ -15,7 +15,7 @@ interface Text {
   readonly isName: boolean;
 }
 
-/** Such as in “A”, O’Hare, «A» and „A. */
+/** Such as in “A”, O’Hare and «A». The escaped quotes are ‚ and „, which are not in these two classes. */
 const TYPOGRAPHIC_QUOTE = /[\p{Pi}\p{Pf}\u201a\u201e]/u;
 
 /** Returns sentences (marks) about the texts that are in `after` and not in `before`. */
@@ -32,9 +32,10 @@ export function markUnusual(before: CodeRows, after: CodeRows): string[] {
     marks.push(...findLooks(added.text).map((look) => `${subject} ${look}`));
     if (!added.isName) continue;
     if (TYPOGRAPHIC_QUOTE.test(added.text)) marks.push(`${subject} has a typographic quote`);
-    const sameForms = listForms(added).flatMap((form) => namesByForm.get(form) ?? []);
-    const others = new Set(sameForms.map(({ name }) => name).filter((name) => name !== added));
-    const shown = Array.from(others, (other) => {
+    const sharingForms = listForms(added).flatMap((form) => namesByForm.get(form) ?? []);
+    const resembling = new Set(sharingForms.map(({ name }) => name));
+    resembling.delete(added);
+    const shown = Array.from(resembling, (other) => {
       const isRemoved = !present.has(identify(other));
       return `${quote(other.text)}${isRemoved ? ', which is removed' : ''}`;
     });

@@ -8,7 +8,7 @@ import { type Migration, chooseName, compareNames } from './migration-files.js';
  * ('2031-01-01'::timestamp) at time zone 'UTC'.
  */
 const QUOTED_TEXT = /'(?<text>[^'\n]*\d[^'\n]*)'(?!(?:::[a-z ]+)?\)*\s*at\s+time\s+zone)/gi;
-/** The zone at the end of a time: Z, UTC, CET, Europe/Berlin, or after a colon +01 or +01:00. */
+/** The zone at the end of a time: Z, CET, Europe/Berlin or +01. Without the colon before it, -01 of a date would match. */
 const ZONE = /(?:\d ?Z|\s[A-Z]{3,5}|\s[A-Z]\w+\/\w+|:\S*\s?[+-]\d{1,2}(?::?\d{2})?)$/i;
 
 /**
@@ -41,8 +41,9 @@ export function markTimesWithoutZone(migrations: readonly Migration[], before: C
   for (const { name, up } of migrations) {
     for (const { 0: literal, index, groups } of up.matchAll(QUOTED_TEXT)) {
       const text = groups?.['text'] ?? '';
-      const timeMs = ZONE.test(text) ? NaN : Date.parse(`${text.replace('T', ' ')} UTC`);
-      if (!newTimes.has(timeMs)) continue;
+      if (ZONE.test(text)) continue;
+      const timeMs = Date.parse(`${text.replace('T', ' ')} UTC`); // with T, Date.parse refuses UTC
+      if (!newTimes.has(timeMs)) continue; // probably a description that has digits
       const line = up.slice(0, index).split('\n').length;
       const utc = new Date(timeMs).toISOString();
       marks.push(`${name}, line ${line}: ${showInvisible(literal)} has no time zone, so it is ${utc}. Write the zone`);

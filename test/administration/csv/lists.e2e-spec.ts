@@ -5,7 +5,7 @@ import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
 import * as fc from 'fast-check';
 import { readCsvFile } from '../../../src/administration/csv/csv-file.js';
-import { readList } from '../../../src/administration/csv/csv-lists.js';
+import { readRows } from '../../../src/administration/csv/csv-tables.js';
 import { compareWithTable } from '../../../src/administration/csv/csv-migration.js';
 import { CODE_LIST_VALUE, COMMUNICATION_CODE, type Table } from '../../../src/database/tables.js';
 import type { Outcome } from '../../support/program.js';
@@ -358,7 +358,7 @@ it.each(CASES)(
 
 /** Returns the table as the text of a file. */
 async function readTable(list: Table, columns: string[]): Promise<string> {
-  const rows = await readList(client, list);
+  const rows = await readRows(client, list);
   return stringify(rows, { ...WINDOWS_LINE_ENDS, columns, header: true });
 }
 

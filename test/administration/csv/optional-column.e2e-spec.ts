@@ -22,7 +22,7 @@ const { CommunicationCode } = await import('../../../src/database/entities.js');
 Column('text', { name: 'sample_note', nullable: true })(CommunicationCode.prototype, 'sampleNote');
 const { COMMUNICATION_CODE } = await import('../../../src/database/tables.js');
 const { readCsvFile } = await import('../../../src/administration/csv/csv-file.js');
-const { readList } = await import('../../../src/administration/csv/csv-lists.js');
+const { readRows } = await import('../../../src/administration/csv/csv-tables.js');
 const { compareWithTable } = await import('../../../src/administration/csv/csv-migration.js');
 const { findChanges } = await import('../../../src/administration/migrate/code-changes.js');
 const { describeEffects } = await import('../../../src/administration/migrate/describe-plan.js');
@@ -46,7 +46,7 @@ async function applyFile(text: string) {
 }
 
 async function readNotes() {
-  const rows = await readList(client, COMMUNICATION_CODE);
+  const rows = await readRows(client, COMMUNICATION_CODE);
   return rows.map(({ code, sample_note }) => [code, sample_note]);
 }
 

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { readCsvFile } from '../../../src/administration/csv/csv-file.js';
-import { type Row, readList } from '../../../src/administration/csv/csv-lists.js';
+import { type Row, readRows } from '../../../src/administration/csv/csv-tables.js';
 import { compareWithTable } from '../../../src/administration/csv/csv-migration.js';
 import { COMMUNICATION_CODE } from '../../../src/database/tables.js';
 import { createDatabase } from '../../support/database.js';
@@ -22,7 +22,7 @@ async function readRowsAfter(text: string): Promise<readonly Row[]> {
   writeFileSync(path, text);
   const { up } = await compareWithTable(client, await readCsvFile(path), false);
   await client.query(up.join('\n'));
-  return readList(client, COMMUNICATION_CODE);
+  return readRows(client, COMMUNICATION_CODE);
 }
 
 /** Returns the message of the refusal, without the name of the file. */

@@ -6,7 +6,7 @@ import { CODE_LIST_VALUE, COMMUNICATION_CODE, type Column, type Table } from '..
 export type Row = Readonly<Record<string, string>>;
 
 /** The tables by their names on the command line. */
-export const LISTS = { 'communication-codes': COMMUNICATION_CODE, 'code-lists': CODE_LIST_VALUE } as const;
+export const CSV_TABLES = { 'communication-codes': COMMUNICATION_CODE, 'code-lists': CODE_LIST_VALUE } as const;
 
 /** The only column that is not in files: there, the order of the lines is the order of the values. */
 export const POSITION = 'position';
@@ -25,7 +25,7 @@ export function joinFields(row: Row, columns: readonly string[]): string {
 }
 
 /** Returns all rows, in the order of the answers. */
-export async function readList(client: Client, { name, columns, order }: Table): Promise<Row[]> {
+export async function readRows(client: Client, { name, columns, order }: Table): Promise<Row[]> {
   const fields = columns.map((column) => `${toText(column)} as ${column.name}`);
   // Without the table's name PostgreSQL would sort by the result's column, which is text: 10 before 9
   const sorting = order.map((column) => `${name}.${column}`);
