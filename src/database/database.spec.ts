@@ -164,7 +164,7 @@ it('a reading can lock its tables before its snapshot is taken', async () => {
     await lockBeforeSnapshot(session, [API_KEY]);
     return (await session.query('table api_key')).rows;
   });
-  await until(async () => (await truncated.countWaiting('api_key')) > 0);
+  await until(async () => (await truncated.countWaiting('api_key')) > 0, { during: reading });
   await other.query(`insert into api_key (client, key_hash) values ('later', sha256('later')); commit`);
   expect(await reading).toHaveLength(1);
   await database.close();

@@ -74,7 +74,7 @@ it('the doctor waits for a lock of the codes, so that a table that is being repl
      insert into area_property table kept; drop table kept`,
   );
   const examining = doctor();
-  await until(async () => (await database.countWaiting('area_property')) > 0);
+  await until(async () => (await database.countWaiting('area_property')) > 0, { during: examining });
   await session.query('commit');
   expect(await examining).toContain('Calls are answered.');
 });
@@ -124,7 +124,7 @@ it('the doctor prints the lines of the database while it still waits for the iss
   issuer.fault = 'silent metadata';
   const environment = { DATABASE_URL: database.urlOf('order_lookup_service'), ...issuer.environment };
   const { child, output, ended } = startProgram([process.execPath, 'dist/doctor.js'], PROJECT, environment);
-  await until(async () => /^ok +triggers/m.test(output.stdout));
+  await until(async () => /^ok +triggers/m.test(output.stdout), { during: ended });
   expect(output.stdout).not.toMatch(/^\w+ +issuer/m);
   child.kill();
   await ended;

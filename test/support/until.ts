@@ -6,6 +6,8 @@ interface Options {
   readonly everyMs?: number;
   /** Describes the condition. The default is its code. */
   readonly what?: () => string;
+  /** The work that makes the condition true. If the work ends before, the wait fails with the result of the work. */
+  readonly during?: Promise<unknown>;
   /** The time after which the wait fails. By default only the test runner ends the wait. */
   readonly limitMs?: number;
 }
@@ -16,6 +18,8 @@ interface Waiting {
   readonly what: () => string;
   readonly limitMs: number;
   isOver: boolean;
+  /** The result or the error of `during`. */
+  end?: unknown;
   error?: unknown;
 }
 const waitings = new Set<Waiting>();
@@ -26,10 +30,11 @@ const waitings = new Set<Waiting>();
  */
 export function until(
   holds: () => Promise<boolean>,
-  { everyMs, what = () => holds.toString(), limitMs = Infinity }: Options = {},
+  { everyMs, what = () => holds.toString(), during, limitMs = Infinity }: Options = {},
 ): Promise<void> {
   const waiting: Waiting = { holds, what, limitMs, isOver: false };
   waitings.add(waiting);
+  if (during) void noteEnd(waiting, during);
   return sayIfLate(
     () => describe(waiting),
     () => ask(waiting, everyMs),
@@ -41,10 +46,19 @@ function describe({ what, error }: Waiting): string {
   return error === undefined ? what() : `${what()}\nThe last check failed: ${inspect(error)}`;
 }
 
+async function noteEnd(waiting: Waiting, during: Promise<unknown>): Promise<void> {
+  try {
+    waiting.end = await during;
+  } catch (error) {
+    waiting.end = error;
+  }
+}
+
 async function ask(waiting: Waiting, everyMs: number | undefined): Promise<void> {
   const { holds, limitMs } = waiting;
   const startedAtMs = performance.now();
   while (!waiting.isOver) {
+    const hasEnded = 'end' in waiting; // before the check, so that the last act of the work counts
     try {
       if (await holds()) {
         waitings.delete(waiting);
@@ -53,6 +67,10 @@ async function ask(waiting: Waiting, everyMs: number | undefined): Promise<void>
       delete waiting.error;
     } catch (error) {
       waiting.error = error;
+    }
+    if (hasEnded) {
+      waitings.delete(waiting);
+      throw new Error(`The work has ended, and this never was true: ${describe(waiting)}\n${inspect(waiting.end)}`);
     }
     if (performance.now() > startedAtMs + limitMs) {
       waitings.delete(waiting);

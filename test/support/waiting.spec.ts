@@ -29,3 +29,10 @@ it('a wait with a limit fails after it, and says what is not true', async () => 
   const failing = until(() => Promise.reject(new Error('no port')), { what: () => 'it listens', limitMs: 1 });
   await expect(failing).rejects.toThrow(/^Not true after 0\.001 s: it listens\nThe last check failed: Error: no port/);
 });
+
+it('a wait during some work fails if the work ends and the condition is not true', async () => {
+  const waiting = until(async () => false, { what: () => 'it asks', during: Promise.resolve({ status: 1 }) });
+  await expect(waiting).rejects.toThrow('The work has ended, and this never was true: it asks\n{ status: 1 }');
+  const failing = until(async () => false, { what: () => 'it asks', during: Promise.reject(new Error('no')) });
+  await expect(failing).rejects.toThrow(/never was true: it asks\nError: no/);
+});

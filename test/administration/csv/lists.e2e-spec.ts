@@ -93,7 +93,7 @@ describe('codes export', () => {
       `begin; truncate communication_code; insert into communication_code values ('T', 'loaded', 'D')`,
     );
     const exporting = exportList('communication-codes');
-    await until(async () => (await database.countWaiting('communication_code')) > 0);
+    await until(async () => (await database.countWaiting('communication_code')) > 0, { during: exporting });
     await client.query('commit');
     expect((await exporting).stdout).toMatch(/^code_type,.*\r\nT,loaded,D,.*\r\n$/);
   });

@@ -19,9 +19,9 @@ function plan(): Promise<Outcome> {
   return copy.run('migrate', 'plan');
 }
 
-async function untilMigrationSleeps(): Promise<void> {
+async function untilMigrationSleeps(planning: Promise<unknown>): Promise<void> {
   const sleeping = `select ${FROM_OUR_SESSIONS} and wait_event = 'PgSleep'`;
-  await until(async () => (await database.query(sleeping)).length > 0);
+  await until(async () => (await database.query(sleeping)).length > 0, { during: planning });
 }
 
 function untilSessionsHaveEnded(): Promise<void> {
@@ -37,7 +37,7 @@ describe('a plan, while others use the database,', () => {
     const keys = await Promise.all(['Acme', 'Other'].map((client) => issueKey(database, { client })));
     addSlowFile('create table slow ()');
     const planning = plan();
-    await untilMigrationSleeps();
+    await untilMigrationSleeps(planning);
     await copy.start('keys', 'revoke', keys[0]?.id ?? '').ended;
     await database.addValue('Meanwhile');
     const states = await database.query('select client from api_key where revoked_at is null');
@@ -91,7 +91,7 @@ describe('a plan leaves no lock, and ends,', () => {
   it('if it is killed', async () => {
     addSlowFile('lock table communication_code');
     const { child, ended } = copy.start('migrate', 'plan');
-    await untilMigrationSleeps();
+    await untilMigrationSleeps(ended);
     child.kill('SIGKILL');
     expect(await ended).toMatchObject({ stderr: '' });
     await untilSessionsHaveEnded();
@@ -113,10 +113,12 @@ describe('a plan leaves no lock, and ends,', () => {
     copy.environment = { DATABASE_URL: proxy.url };
     addSlowFile('lock table communication_code');
     const planning = plan();
-    await untilMigrationSleeps();
+    await untilMigrationSleeps(planning);
     await end(proxy);
-    expect(await planning).toMatchObject({ status: 1, stderr: expect.stringMatching(NOT_FINISHED) });
-    await untilSessionsHaveEnded();
+    const { status, stderr } = await planning;
     proxy.close();
+    await untilSessionsHaveEnded();
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(NOT_FINISHED) });
+    expect(stderr).toContain('nothing was changed: 0100_slow.sql: '); // the reason names the migration
   });
 });
