@@ -139,7 +139,7 @@ it('the doctor asks the second issuer while it still waits for the first one', a
     OAUTH_ISSUER: `${issuer.url},${second.url}`,
   };
   const { child, output, ended } = startProgram([process.execPath, 'dist/doctor.js'], PROJECT, environment);
-  await until(async () => second.hits.has('/jwks'));
+  await until(async () => second.hits.has('/jwks'), { during: ended });
   const before = output.stdout;
   child.kill();
   await ended;

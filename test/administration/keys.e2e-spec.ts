@@ -279,7 +279,7 @@ describe('keys rotate', () => {
     const rotations = Promise.all([keys('rotate', id), keys('rotate', id)]);
     const waiting = `select from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`;
-    await until(async () => (await database.query(waiting)).length === 2);
+    await until(async () => (await database.query(waiting)).length === 2, { during: rotations });
     await holder.query('commit');
     const statuses = (await rotations).map(({ status }) => status);
     expect(new Set(statuses)).toEqual(new Set([0, 1]));

@@ -71,7 +71,7 @@ describe('a plan, while others use the database,', () => {
     copy.add('0100_wait', `set local lock_timeout = 0; select pg_advisory_xact_lock(${LOCK});`);
     const planning = plan();
     const waiting = `select ${FROM_OUR_SESSIONS} and wait_event = 'advisory'`;
-    await until(async () => (await database.query(waiting)).length > 0);
+    await until(async () => (await database.query(waiting)).length > 0, { during: planning });
     await act();
     await holder.query(`select pg_advisory_unlock(${LOCK})`);
     return planning;

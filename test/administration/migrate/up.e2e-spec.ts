@@ -96,7 +96,7 @@ describe('migrate up', () => {
     const ours = `select from pg_stat_activity where datname = current_database()
       and application_name = 'order-lookup-administration'`;
     const sleeping = `${ours} and wait_event = 'PgSleep'`;
-    await until(async () => (await database.query(sleeping)).length > 0);
+    await until(async () => (await database.query(sleeping)).length > 0, { during: ended });
     child.kill('SIGKILL');
     await ended;
     await until(async () => (await database.query(ours)).length === 0);
@@ -111,7 +111,7 @@ describe('migrate up', () => {
     const { ended } = copy.start('migrate', 'up');
     const fromWaiting = `from pg_stat_activity where datname = current_database()
       and application_name = 'order-lookup-administration' and wait_event = 'advisory'`;
-    await until(async () => (await database.query(`select ${fromWaiting}`)).length > 0);
+    await until(async () => (await database.query(`select ${fromWaiting}`)).length > 0, { during: ended });
     await database.query(`select pg_terminate_backend(pid) ${fromWaiting}`);
     expect(await ended).toMatchObject({
       status: 1,
