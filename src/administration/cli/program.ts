@@ -104,7 +104,7 @@ function describeUsage({ code, message }: CommanderError, program: Command, { ar
 /** Lets the command go on, and keep its status, if the reader of the output closes early, as `head` does. */
 function outliveReader({ stdout }: ProgramIo): void {
   stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') process.exit(1);
+    if (error.code !== 'EPIPE') process.exit(1); // such as a full disk: a part of the output is lost
   });
 }
 

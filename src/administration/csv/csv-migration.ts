@@ -5,7 +5,7 @@ import { CODE_LIST_VALUE, type Table } from '../../database/tables.js';
 import type { CsvFile } from './csv-file.js';
 import { POSITION, type Row, joinFields, readRows } from './csv-tables.js';
 
-/** The rows that differ between two contents of a table. A row with a changed field is in both lists. */
+/** The rows that differ between two contents of a table. A row with a changed field is in both arrays. */
 interface Difference {
   readonly table: Table;
   readonly onlyBefore: readonly Row[];

@@ -34,6 +34,7 @@ interface Check {
   /**
    * The effect of a fault. `all`: no call is answered. `some`: calls with good tokens may be refused. `cause`: the
    * fault may be the reason for a fault of `all` or `some`. `credential`: calls with this credential are refused.
+   * Without an impact, calls are still answered.
    */
   readonly impact?: 'all' | 'some' | 'cause' | 'credential';
   /** The remedy for an error that the check throws. */

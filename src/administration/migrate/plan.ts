@@ -182,8 +182,8 @@ function describeFaults({ codes, keys }: Seen): string[] {
 }
 
 /**
- * Finds keys that the migrations revoke, delete, change, or make end within NOTICE_DAYS. A key that is not in `after`
- * either was revoked by somebody else meanwhile, and is left out.
+ * Finds keys that the migrations revoke, delete, change, or make end within NOTICE_DAYS. If a key is missing in `after`,
+ * too, somebody else revoked the key meanwhile, and it is left out.
  */
 function describeLostKeys(before: Committed, tried: Seen, after: Committed): string[] {
   const identify = (keys: Attempt<readonly KeyInForce[]>): Set<string> =>

@@ -289,7 +289,7 @@ const anyEnd = fc.constantFrom('', '9999-12-31T23:59:59.999999Z');
 
 interface ListCase {
   readonly name: string;
-  readonly list: Table;
+  readonly table: Table;
   /** The columns that the files have. A nullable column that is added later may be missing. */
   readonly columns: string[];
   /** Any line of a file, without the header. */
@@ -303,7 +303,7 @@ interface ListCase {
 const CASES: ListCase[] = [
   {
     name: 'communication-codes',
-    list: COMMUNICATION_CODE,
+    table: COMMUNICATION_CODE,
     columns: CODES_HEADER.split(','),
     line: fc.tuple(fc.constantFrom('a', 'B'), anyText(2), anyText(8), anyBeginning, anyEnd),
     example: [],
@@ -311,7 +311,7 @@ const CASES: ListCase[] = [
   },
   {
     name: 'code-lists',
-    list: CODE_LIST_VALUE,
+    table: CODE_LIST_VALUE,
     columns: VALUES_HEADER.split(','),
     line: fc.tuple(
       fc.constantFrom('orderType', 'equipmentType'),
@@ -327,7 +327,7 @@ const CASES: ListCase[] = [
 
 it.each(CASES)(
   'up makes the table equal to any file of $name, also in its order, and down restores it',
-  async ({ list, columns, line, example, ordered }) => {
+  async ({ table, columns, line, example, ordered }) => {
     await database.query(
       `insert into communication_code values ('a', 'a', 'x', null), ('a', 'B', 'y', '2027-01-01Z'),
          ('B', ',', 'z', null)`,
@@ -336,10 +336,10 @@ it.each(CASES)(
     await fc.assert(
       fc.asyncProperty(files, fc.boolean(), async (rows, isComplete) => {
         const csv = stringify([columns, ...rows], WINDOWS_LINE_ENDS);
-        const before = await readTable(list, columns);
+        const before = await readTable(table, columns);
         const { up, down } = await makeStatements(csv, isComplete);
         await client.query(up);
-        const after = await readTable(list, columns);
+        const after = await readTable(table, columns);
         const kept = isComplete ? [] : rowsWithout(before, rows);
         const expected = [...linesOf(csv), ...linesOf(stringify(kept, WINDOWS_LINE_ENDS))];
         expect(linesOf(after).toSorted()).toEqual(expected.toSorted());
@@ -349,7 +349,7 @@ it.each(CASES)(
         }
         expect(await makeStatements(after, true)).toEqual({ up: '', down: '' });
         await client.query(down);
-        expect(await readTable(list, columns)).toBe(before);
+        expect(await readTable(table, columns)).toBe(before);
       }),
       { numRuns: 15, examples: [[example, false]] },
     );
@@ -357,12 +357,12 @@ it.each(CASES)(
 );
 
 /** Returns the table as the text of a file. */
-async function readTable(list: Table, columns: string[]): Promise<string> {
-  const rows = await readRows(client, list);
+async function readTable(table: Table, columns: string[]): Promise<string> {
+  const rows = await readRows(client, table);
   return stringify(rows, { ...WINDOWS_LINE_ENDS, columns, header: true });
 }
 
-/** Returns the key of a line: its first two columns, in both lists. */
+/** Returns the key of a line: its first two columns, in both tables. */
 function keyOf([first, second]: readonly string[]): string {
   return `${first},${second}`;
 }
