@@ -21,7 +21,7 @@ import { createDatabase } from '../support/database.js';
 import { Issuer } from '../support/issuer.js';
 import { issueKey } from '../support/api-keys.js';
 import { type ProblemBody, expectProblem } from '../support/problem.js';
-import { type Reply, exchange, readReply } from '../support/exchange.js';
+import { type Reply, exchange, fetchReply } from '../support/exchange.js';
 import { JsonBodyInterceptor } from '../support/json-body.interceptor.js';
 import { readBlocks } from '../support/pages.js';
 import { readText } from '../support/program.js';
@@ -211,7 +211,7 @@ interface TestRequest {
 async function ask({ path, method, headers = caller, body, type }: TestRequest): Promise<Reply> {
   const content: Headers = body === undefined ? {} : { 'Content-Type': type ?? 'application/json' };
   const options = { method: method ?? 'GET', headers: { ...headers, ...content }, body };
-  return readReply(await fetch(base + path, { ...options, redirect: 'manual' }));
+  return fetchReply(base + path, { ...options, redirect: 'manual' });
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8';

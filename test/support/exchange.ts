@@ -13,6 +13,18 @@ export const readReply = async (response: Response): Promise<Reply> => {
   return { status, headers, text: await response.text() };
 };
 
+/** Less than a minute, after which the service itself closes a connection without traffic. */
+const ANSWER_LIMIT_MS = 50_000;
+
+/** Sends a request. If no answer comes, the error names the request: otherwise the test would only run out of time. */
+export async function fetchReply(url: string, options: RequestInit = {}): Promise<Reply> {
+  try {
+    return await readReply(await fetch(url, { ...options, signal: AbortSignal.timeout(ANSWER_LIMIT_MS) }));
+  } catch (cause) {
+    throw new Error(`No whole answer to ${options.method ?? 'GET'} ${url}`, { cause });
+  }
+}
+
 export interface Exchange {
   readonly responses: readonly Reply[];
   /** True if the server closed the connection. */

@@ -4,7 +4,7 @@ import { Issuer } from './issuer.js';
 import { type IssuedKey, issueKey } from './api-keys.js';
 import { startMigratedPostgres } from './migrated-postgres.js';
 import type { PostgresServer } from './postgres-server.js';
-import { type Reply, readReply } from './exchange.js';
+import { type Reply, fetchReply } from './exchange.js';
 import type { ReachableService } from './reachable-service.js';
 import { type ProcessOptions, RunningService } from './running-service.js';
 import type { Credentials } from './traffic.js';
@@ -148,7 +148,7 @@ export class World<Service extends ReachableService = RunningService> {
     const { headers, method = 'GET', service = this.service } = options;
     const all = { ...this.headers, ...headers };
     const sent = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
-    const reply = await readReply(await fetch(service.url + path, { method, headers: sent }));
+    const reply = await fetchReply(service.url + path, { method, headers: sent });
     this.contract?.check(method, path, reply);
     return reply;
   }
