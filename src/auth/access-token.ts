@@ -57,7 +57,7 @@ export interface UnverifiedToken {
 export function readToken(text: string): Verdict<UnverifiedToken> {
   if (text.length > MAX_TOKEN_BYTES) return refused('too-long');
   const header = decode(() => decodeProtectedHeader(text));
-  // Only the header of an encrypted token has `enc` (RFC 7516 section 4.1.2)
+  // An opaque token has no header. Only the header of an encrypted token has `enc` (RFC 7516 section 4.1.2)
   if (!header || 'enc' in header) return refused('not-a-jwt');
   const claims = decode(() => decodeJwt(text));
   if (!claims || !COMPACT_FORM.test(text)) return refused('malformed');

@@ -51,8 +51,7 @@ export class Refusals {
   ) {}
 
   /**
-   * Notes that the API key of a request is not accepted, and returns the problem: 400, 401 or 503. If the token is
-   * missing, too, one 401 names both headers. A token that was sent is not checked, so the answer does not mention it.
+   * Notes that the API key of a request is not accepted, and returns the problem: 400, 401 or 503.
    * @param token the token in the header Authorization, or the reason why the header has none
    */
   problemForKey(request: Request, key: NotAccepted, token: Verdict<string>): Problem {
@@ -65,11 +64,12 @@ export class Refusals {
       return createRepeatedProblem(repeated);
     }
     const isTokenMissing = tokenRefusals.some(({ reason }) => reason === 'missing');
+    // A token that was sent is not checked, nor is another scheme such as Basic. So the answer names only the key
     if (!isTokenMissing) {
       this.note(request, [keyRefusal], key.owner);
       return key.outcome === 'undecided' ? createUndecidedProblem(key) : createUnauthorizedProblem([keyRefusal]);
     }
-    // Without a token the answer is always 401. If the key may be valid, the answer names only the token
+    // Without a token the answer is 401, and names both headers. A key that cannot be checked is not named
     const refused = key.outcome === 'undecided' ? tokenRefusals : [keyRefusal, ...tokenRefusals];
     this.note(request, refused, key.owner);
     return createUnauthorizedProblem(refused);

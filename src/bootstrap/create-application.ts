@@ -18,7 +18,7 @@ export async function createApplication(configuration: Configuration, logOutput?
     new ServerAdapter(configuration),
     {
       bufferLogs: true, // the first lines wait for `useLogger`, because Nest's own logger writes no JSON
-      abortOnError: false, // a failed start throws. Otherwise Nest would end the process without our sentence
+      abortOnError: false, // a failed start throws. Otherwise Nest would end the process without our message
       routeConflictPolicy: { duplicate: 'error' }, // the second of two equal routes would never be called
     },
   );

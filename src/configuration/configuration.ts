@@ -13,7 +13,7 @@ import {
 import { isIssuerAddress, isKeyAddress } from './key-address.js';
 
 /** The end of the message about a value in quotes, which the shell or the reader of an env file should have removed. */
-export const QUOTED = 'is in two pairs of quotes, or in a file that keeps quotes: remove the quotes of the value';
+export const IS_QUOTED = 'is in two pairs of quotes, or in a file that keeps quotes: remove the quotes of the value';
 export const isQuoted = (text: string): boolean => /^(".*"|'.*')$/s.test(text);
 
 const HOST_FORM = /^[A-Za-z0-9.:_-]*$/;
@@ -39,10 +39,10 @@ export class Configuration {
   @Rule((port: number, { PORT }: Configuration) => port === 0 || port !== PORT, needed('a port other than PORT'))
   MANAGEMENT_PORT = 3001;
 
-  @Matches(/^(\/[\w.~-]+)*$/, needed('a path such as /lookups, without a slash at its end,'))
+  @Matches(/^(\/[\w.~-]+)*$/, needed('a path such as /lookups', 'without a slash at its end'))
   BASE_PATH = '';
 
-  @Rule(isPublicAddress, needed('an address in ASCII such as https://orders.example.com, without a slash at its end,'))
+  @Rule(isPublicAddress, needed('an address in ASCII such as https://orders.example.com', 'without a slash at its end'))
   PUBLIC_BASE_URL = '';
 
   // These two have no rule, because parseDatabaseAddress (database-url.ts) checks them, also for the commands
@@ -53,7 +53,8 @@ export class Configuration {
     areIssuers,
     needed(
       'an https address without user, query and fragment (http is allowed on this machine, and on a test network ' +
-        'with OAUTH_ALLOW_HTTP=true), or any name if OAUTH_JWKS_URI has the address of its keys,',
+        'with OAUTH_ALLOW_HTTP=true)',
+      'or any name if OAUTH_JWKS_URI has the address of its keys',
     ),
   )
   @ArrayUnique(needed('a list that names each issuer once'))
@@ -62,23 +63,23 @@ export class Configuration {
 
   @Rule(
     areAudiences,
-    needed('the aud of access tokens for this service (separate several by commas), or OAUTH_CLIENTS,'),
+    needed('the aud of access tokens for this service (separate several by commas)', 'or OAUTH_CLIENTS'),
   )
   OAUTH_AUDIENCE: string[] = [];
 
-  @Matches(/^\S+$/, { each: true, ...needed('a list of client ids, separated by commas,') })
+  @Matches(/^\S+$/, { each: true, ...needed('a list of client ids', 'separated by commas') })
   OAUTH_CLIENTS: string[] = [];
 
   @Rule(
     areKeyAddresses,
-    needed('for each OAUTH_ISSUER an https address (http as for OAUTH_ISSUER), or an empty entry,'),
+    needed('for each OAUTH_ISSUER an https address (http as for OAUTH_ISSUER)', 'or an empty entry'),
   )
   OAUTH_JWKS_URI: string[] = [];
 
-  @Matches(SCOPE_FORM, needed('one scope (RFC 6749) without a comma,'))
+  @Matches(SCOPE_FORM, needed('one scope (RFC 6749)', 'without a comma'))
   OAUTH_REQUIRED_SCOPE = '';
 
-  @IsIn(['', 'at+jwt'], needed('at+jwt (RFC 9068), or no value to accept the type JWT as well,'))
+  @IsIn(['', 'at+jwt'], needed('at+jwt (RFC 9068)', 'or no value to accept the type JWT as well'))
   OAUTH_TOKEN_TYPE = '';
 
   @IsBoolean(needed('true or false')) OAUTH_ALLOW_HTTP = false;
@@ -110,7 +111,7 @@ export class Configuration {
   @Rule((level: string) => LOG_LEVELS.includes(level.toLowerCase()), needed(`one of ${LOG_LEVELS.join(', ')}`))
   LOG_LEVEL = 'info';
 
-  /** PUBLIC_BASE_URL without BASE_PATH at its end. It is empty if PUBLIC_BASE_URL is not set. */
+  /** PUBLIC_BASE_URL, which may end with BASE_PATH, without BASE_PATH. Empty if PUBLIC_BASE_URL is not set. */
   get serverAddress(): string {
     const { PUBLIC_BASE_URL: url, BASE_PATH: path } = this;
     const endsWithPath = path !== '' && url !== '' && new URL(url).pathname.endsWith(path);
@@ -148,12 +149,13 @@ function areKeyAddresses(addresses: readonly string[], configuration: Configurat
 }
 
 /** Returns the message of a rule: the variable, the value that was found, and the value that is needed. */
-function needed(what: string): ValidationOptions {
+function needed(what: string, clause?: string): ValidationOptions {
+  const needs = clause === undefined ? what : `${what}, ${clause},`;
   return {
     message: ({ property, value }) => {
       const text = String(value);
       const found = text === '' ? 'not set' : `"${hideSecrets(text)}"`;
-      return `${property} is ${found}: ${what} is needed`;
+      return `${property} is ${found}: ${needs} is needed`;
     },
   };
 }

@@ -66,7 +66,7 @@ it.each([
     fields: { host: 'aws-us-east-2-1.pg.psdb.cloud', ssl: VERIFIED },
   },
   {
-    provider: 'a provider that demands libpq and the CAs of the system',
+    provider: 'a provider that names the CAs of the system',
     url: 'postgresql://user:pw@db.example/orders?sslrootcert=system',
     fields: { host: 'db.example', ssl: VERIFIED },
   },
@@ -116,7 +116,7 @@ describe('a password of DATABASE_URL_FILE', () => {
     const read = reader();
     write('postgres://reader:p/ss@db.example/orders');
     expect(read()).toBe('first');
-    const reason = expect.stringMatching(/^DATABASE_URL_FILE is .* has an unescaped character in user or password: /);
+    const reason = expect.stringMatching(/^DATABASE_URL_FILE is .* has an unescaped #, \/ or \? in user or password: /);
     const message = 'the password of the database cannot be read again';
     expect(warn.mock.calls).toEqual([[{ message, reason }, 'Database']]);
   });

@@ -5,7 +5,7 @@ import { type ConnectionOptions as TlsOptions, createSecureContext } from 'node:
 import { Logger } from '@nestjs/common';
 import { Client } from 'pg';
 import { type ConnectionOptions, parse, toClientConfig } from 'pg-connection-string';
-import { QUOTED, isQuoted } from './configuration.js';
+import { IS_QUOTED, isQuoted } from './configuration.js';
 import { isLoopback } from './loopback.js';
 
 /** The variables that name the database. Exactly one of them is needed. */
@@ -25,6 +25,7 @@ export interface ConnectionFields {
 
 type TlsFields = Pick<TlsOptions, 'ca' | 'cert' | 'key' | 'rejectUnauthorized' | 'checkServerIdentity'>;
 
+/** #, / and ? would end the password, and % begins an escape. An @ would end the password only for psql. */
 const FORM =
   'a connection string such as postgres://user:password@host:5432/database is needed, ' +
   'with %40 for @, %2F for /, %3F for ?, %23 for # and %25 for % in user and password';
@@ -35,8 +36,8 @@ const SEVERAL_HOSTS_IN_ADDRESS = /^\w+:\/\/([^/?]*@)?[^@/?]*,[^@/?]*([/?]|$)/;
 const SEVERAL_HOSTS_IN_PARAMETER = /[?&]host=[^&]*,/;
 
 /**
- * Parameters that may contain an @, such as `user=name@tenant`. An @ in any other parameter means that the password
- * contains an unescaped ? or &.
+ * Parameters that may contain an @, such as `user=name@tenant`. An @ in any other parameter means that an unescaped ?
+ * in the password began the query.
  */
 const MAY_CONTAIN_AT = /^(application_name|options|password|user)=/;
 
@@ -55,7 +56,7 @@ export function parseDatabaseAddress(address: DatabaseAddress): ConnectionFields
 }
 
 function parseFile(file: string): ConnectionFields {
-  if (isQuoted(file)) throw new Error(`DATABASE_URL_FILE ${QUOTED}`);
+  if (isQuoted(file)) throw new Error(`DATABASE_URL_FILE ${IS_QUOTED}`);
   const subject = `DATABASE_URL_FILE is "${file}": the`;
   const bytes = readOrThrow(
     () => readFileSync(file),
@@ -86,18 +87,20 @@ function createPasswordReader(file: string, firstPassword: string): () => string
 
 function parseConnectionString(text: string, subject: string): ConnectionFields {
   if (text === '') throw new Error(`${subject} is not set: ${FORM}`);
-  if (isQuoted(text)) throw new Error(`${subject} ${QUOTED}`);
+  if (isQuoted(text)) throw new Error(`${subject} ${IS_QUOTED}`);
   if (!/^postgres(ql)?:\/\//.test(text)) throw new Error(`${subject} does not begin with postgres://: ${FORM}`);
-  if (hasUnescaped(text)) throw new Error(`${subject} has an unescaped character in user or password: ${FORM}`);
+  if (hasUnescapedDelimiter(text))
+    throw new Error(`${subject} has an unescaped #, / or ? in user or password: ${FORM}`);
   if (SEVERAL_HOSTS_IN_ADDRESS.test(text) || SEVERAL_HOSTS_IN_PARAMETER.test(text)) {
     throw new Error(`${subject} names several hosts: name one that leads to the primary, such as HAProxy or PgBouncer`);
   }
   const describe = (error: NodeJS.ErrnoException) => `${subject} ${describeFault(error)}`;
-  // Without this option `parse` prints a warning. It throws if the text has the parameter, too
+  // Without the option, `parse` prints a warning. With both the option and the parameter, `parse` throws
   const useLibpqCompat = !text.includes('uselibpqcompat=');
-  const parsed = readOrThrow(() => parse(replaceSystemRoot(text), { useLibpqCompat }), describe);
-  const { host, port, user, database, ssl } = readOrThrow(() => toClientConfig(parsed), describe);
-  const { password, options, application_name } = parsed;
+  const parsed = readOrThrow(() => parse(replaceSystemAuthorities(text), { useLibpqCompat }), describe);
+  const { password } = parsed; // always a text: the type of `toClientConfig` also allows a function
+  const { ssl, ...fields } = readOrThrow(() => toClientConfig(parsed), describe);
+  const { host, port, user, database, options, application_name } = fields;
   const tls = toTlsOptions(ssl, parsed);
   if (typeof tls === 'object') assertCertificates(tls, subject);
   return { host, port, user, password, database, ssl: tls, options, application_name };
@@ -121,7 +124,7 @@ function assertCertificates({ ca, cert, key }: TlsFields, subject: string): void
  * Returns whether the password or the user contains an unescaped #, / or ?. In `postgres://u:12?a=secret@db.example/x`
  * the ? would begin the query. Messages would then show a part of the password as the port: host `u`, port 12.
  */
-function hasUnescaped(text: string): boolean {
+function hasUnescapedDelimiter(text: string): boolean {
   const [, query = ''] = /\?(.*)/s.exec(text) ?? [];
   const parameters = query.split('&');
   const hasAtInPath = /^\w+:\/\/[^/?]*\/[^?]*@/.test(text); // such as postgres://user:pass/word@host/orders
@@ -129,8 +132,8 @@ function hasUnescaped(text: string): boolean {
   return text.includes('#') || hasAtInPath || hasAtInParameter;
 }
 
-/** Replaces sslrootcert=system by its meaning in libpq, the CAs of the system. pg would look for a file `system`. */
-function replaceSystemRoot(text: string): string {
+/** Replaces `system`, which pg would take for a file. The CAs are then those of Node.js and NODE_EXTRA_CA_CERTS. */
+function replaceSystemAuthorities(text: string): string {
   return text.replace(/(?<=[?&])sslrootcert=system(?=&|$)/, 'sslmode=verify-full');
 }
 
@@ -140,7 +143,7 @@ function replaceSystemRoot(text: string): string {
  */
 function toTlsOptions(ssl: boolean | TlsFields | undefined, parsed: ConnectionOptions): ConnectionFields['ssl'] {
   const { sslmode } = parsed;
-  if (typeof parsed.ssl === 'string') return parsed.ssl !== 'false'; // such as JDBC's ssl=require
+  if (typeof parsed.ssl === 'string') return parsed.ssl !== 'false'; // only true, 1 and 0 are parsed: JDBC has require
   if (typeof ssl !== 'object' || sslmode === 'verify-ca') return ssl; // verify-ca accepts every name, as in libpq
   const { ca, cert, key } = ssl;
   return { ca, cert, key, rejectUnauthorized: sslmode !== 'no-verify' };

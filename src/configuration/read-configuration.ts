@@ -1,6 +1,6 @@
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
-import { Configuration, QUOTED, isQuoted } from './configuration.js';
+import { Configuration, IS_QUOTED, isQuoted } from './configuration.js';
 import { parseDatabaseAddress } from './database-url.js';
 import { StartError } from './start-error.js';
 
@@ -22,7 +22,7 @@ export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration
   const configuration = plainToInstance(Configuration, readVariables(environment));
   const faults = [
     ...findDatabaseFaults(configuration),
-    ...findQuotedNames(environment).map((name) => `${name} ${QUOTED}`),
+    ...findQuotedNames(environment).map((name) => `${name} ${IS_QUOTED}`),
     ...findBrokenRules(configuration, findQuotedNames(environment)),
     ...findUnknownVariables(environment),
   ];

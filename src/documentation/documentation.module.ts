@@ -7,7 +7,7 @@ import { ProblemPagesController } from './problem-pages.controller.js';
 
 @Module({})
 export class DocumentationModule {
-  /** DOCUMENTATION=off keeps the problem pages, because each problem document names the address of its page. */
+  /** DOCUMENTATION=off keeps the home page, for balancers, and the problem pages, which problem documents name. */
   static forRoot({ DOCUMENTATION }: Configuration): DynamicModule {
     const documentation = DOCUMENTATION === 'on' ? [DocsController, OpenApiController] : [];
     return {

@@ -5,8 +5,8 @@ import { Configuration } from '../configuration/configuration.js';
 import type { ApiServer } from './api-server.js';
 
 /**
- * The duration of step 2, and again of step 3, below. If you raise it, raise terminationGracePeriodSeconds of
- * deploy/kubernetes and stop_grace_period of docker-compose.yml, too: otherwise the platform kills the process first.
+ * The longest time that clients get to read answers, and again until half a request is cut. If you raise it, raise the
+ * grace periods of deploy/kubernetes and docker-compose.yml, too: otherwise the platform kills the process first.
  */
 const CLOSE_MS = 4_000;
 const LOOK_INTERVAL_MS = 20;
@@ -14,7 +14,7 @@ const LOOK_INTERVAL_MS = 20;
 /**
  * Ends the service for its callers in three steps:
  *
- * 1. For DRAIN_SECONDS requests are answered with `Connection: close`. Balancers stop sending requests in this time.
+ * 1. During DRAIN_SECONDS each answer has `Connection: close`. Balancers stop sending requests in this time.
  * 2. Clients have CLOSE_MS to read the answers that are being written, such as the second half of `/docs/…bundle.js`.
  * 3. Nest closes the port. A connection with half a request, such as `GET /docs HTT`, is cut after CLOSE_MS.
  */

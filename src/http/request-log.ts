@@ -91,7 +91,7 @@ export class RequestLog {
     const operation = request.route?.path;
     const durationMs = startedAtMs === undefined ? undefined : performance.now() - startedAtMs;
     this.metrics.observeRequest({ operation, status, durationMs, client: caller?.client });
-    span?.end?.({ operation, status, requestId, isFailed: status >= 500 || error !== undefined });
+    span?.end({ operation, status, requestId, isFailed: status >= 500 || error !== undefined });
     this.writeLine(request, { operation, status, durationMs });
   }
 
@@ -164,7 +164,7 @@ interface AddressSources {
 /** Returns the address that the outermost of our proxies wrote into X-Forwarded-For, else that of the connection. */
 function findClientAddress({ peer, forwarded, hops }: AddressSources): string | undefined {
   const peerAddress = peer === undefined ? undefined : stripIpv4Prefix(peer);
-  // With fewer addresses than proxies, the request did not pass all proxies. The client may have written the first one
+  // Never more than `hops`. With fewer, the request did not pass all proxies: the client may have written the address
   if (forwarded.length !== hops) return peerAddress;
   const [outermost] = forwarded;
   if (outermost === undefined) return peerAddress;

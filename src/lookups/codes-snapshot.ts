@@ -9,8 +9,8 @@ const MAX_SMALL_ANSWERS_BYTES = 20 * 1024 ** 2;
 /** An estimate of the memory that a small answer takes besides its body and its key. */
 const ANSWER_ENTRY_BYTES = 1024;
 /**
- * An answer of this size or more is never dropped, so that all its readers share one body. A smaller body is a text
- * (MAX_TEXT_BYTES in answer.ts), which Node.js copies for each connection anyway.
+ * An answer of this size or more is never dropped, so that all its readers share one body. Node.js copies a text for
+ * each connection anyway, so keep this near MAX_TEXT_BYTES of answer.ts.
  */
 const LARGE_ANSWER_BYTES = 16 * 1024;
 
@@ -95,8 +95,8 @@ export class CodesSnapshot {
     sizeCalculation: ({ length }, key) => length + 2 * key.length + ANSWER_ENTRY_BYTES,
   });
   /**
-   * If a large answer were dropped and made again, slow readers would keep both copies in memory. Together the large
-   * answers have at most twice the size of the whole list, because each record matches only one type and one code.
+   * If a large answer were dropped and made again, slow readers would keep both copies. All large answers have at most
+   * twice the size of the list: a record is in one answer by type and in one by code. By both, an answer is small.
    */
   private readonly largeAnswers = new Map<string, Answer>();
 

@@ -64,7 +64,7 @@ function HasNoControlCharacters(options: ValidationOptions): PropertyDecorator {
  * Passes the request target to the pipe as it was sent. Express's `request.query` silently replaces text that cannot
  * be decoded, and lacks all parameters after the first thousand.
  */
-export const Target = createParamDecorator((_data: unknown, context: ExecutionContext) => {
+export const RequestTarget = createParamDecorator((_data: unknown, context: ExecutionContext) => {
   return context.switchToHttp().getRequest<Request>().url;
 });
 

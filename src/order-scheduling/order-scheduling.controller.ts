@@ -2,7 +2,7 @@ import { Controller, Get } from '@nestjs/common';
 import type { Answer } from '../http/answer.js';
 import { CodesService } from '../lookups/codes.service.js';
 import { createNotReadyProblem } from '../problems/problem.js';
-import { CommunicationCodesQuery, CommunicationCodesQueryPipe, Target } from './communication-codes.query.js';
+import { CommunicationCodesQuery, CommunicationCodesQueryPipe, RequestTarget } from './communication-codes.query.js';
 
 /** The path is part of the contract, documentation/openapi.yaml. */
 @Controller('order-scheduling/communication-codes')
@@ -10,7 +10,7 @@ export class OrderSchedulingController {
   constructor(private readonly codes: CodesService) {}
 
   @Get()
-  listCommunicationCodes(@Target(CommunicationCodesQueryPipe) query: CommunicationCodesQuery): Answer {
+  listCommunicationCodes(@RequestTarget(CommunicationCodesQueryPipe) query: CommunicationCodesQuery): Answer {
     const answer = this.codes.communicationCodes(query);
     if (!answer) throw createNotReadyProblem(this.codes.absenceReason);
     return answer;

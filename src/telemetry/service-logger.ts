@@ -29,7 +29,7 @@ const PINO_LEVELS = {
 /** The destination of log lines: standard output, or an object of a test. */
 export interface LogOutput {
   write(line: string): boolean;
-  flush(isFlushed: () => void): void;
+  flush(onFlushed: () => void): void;
   destroy(): void;
   on(event: 'drop', listener: () => void): unknown;
   on(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown;
@@ -74,14 +74,14 @@ export class ServiceLogger implements LoggerService {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     };
-    // pino does not know `output`, because pino would flush it synchronously after each fatal line
+    // pino gets a function, and not `output` itself, which pino would flush synchronously after each fatal line
     this.pino = pino(options, { write: (line) => this.writeLine(line) });
     this.output.on('drop', () => this.metrics.logLinesDropped.inc());
     this.output.on('error', (error) => {
       if (error.code === 'EPIPE') this.isReaderGone = true;
     });
-    // Must run before pino's own listener, which writes the rest synchronously. If the reader stalls, that would block
-    // the end of the process for ever. After `destroy` nothing is left to write
+    // Must run before the listener of `pino.destination`, which writes the rest synchronously. If the reader stalls,
+    // this write would block the end of the process for ever. After `destroy` nothing is left to write
     process.prependOnceListener('exit', () => this.output.destroy());
   }
 

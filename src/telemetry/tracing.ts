@@ -31,11 +31,11 @@ interface SpanEnd {
   readonly isFailed: boolean;
 }
 
+/** If traces are off, or this request is not sampled, the span has no id, and `end` does nothing. */
 export interface RequestSpan {
   readonly traceId: string;
-  /** Undefined if no span is recorded: traces are off, or this request is not sampled. */
   readonly spanId?: string;
-  readonly end?: (end: SpanEnd) => void;
+  readonly end: (end: SpanEnd) => void;
 }
 
 /** Makes the server spans of requests. OpenTelemetry's SDK is loaded only if a collector is configured. */
@@ -61,7 +61,7 @@ export class Tracing {
       return { traceId, spanId, end: (end) => endSpan(span, name, end) };
     }
     const traceId = trace.getSpanContext(parent)?.traceId;
-    return traceId === undefined ? undefined : { traceId };
+    return traceId === undefined ? undefined : { traceId, end: () => undefined };
   }
 
   /** Sends the last spans. If the collector does not take them in time, they are lost. */

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { queryAt } from '../support/database.js';
 import { localWorld } from '../support/local-world.js';
 import { PATHS } from '../support/paths.js';
@@ -19,29 +19,30 @@ function writeUrlFile(password: string): void {
 const endSessionsOfRole = () =>
   world.database.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [role()]);
 
+beforeAll(() => world.database.query(`create role ${role()} login in role order_lookup_service`));
+beforeEach(async () => {
+  await setPassword('first');
+  writeUrlFile('first');
+});
 // The world closes before this hook runs, and ends the sessions of the role
 afterAll(() => queryAt(process.env['TEST_POSTGRES_URL'] ?? '', `drop role ${role()}`));
 
-it('the next connection uses a rotated password of DATABASE_URL_FILE', async () => {
-  await world.database.query(`create role ${role()} login in role order_lookup_service`);
-  await setPassword('first');
-  writeUrlFile('first');
+it('after a rotation, the next connection uses the new password of DATABASE_URL_FILE', async () => {
   const service = await world.startReadyReplica({ DATABASE_URL: '', DATABASE_URL_FILE: urlFile });
   await setPassword('second');
   writeUrlFile('second');
   await endSessionsOfRole();
   await world.database.addValue('Rotated');
-  const served = until(async () => {
+  await until(async () => {
     const { text } = await world.get(PATHS.orderUpdate, { service });
     return text.includes('Rotated');
   });
-  const refused = service.waitForLog(({ reason }) => String(reason).includes('password authentication failed'));
-  expect(await Promise.race([served, refused])).toBeUndefined();
+  expect(service.output).not.toContain('password authentication failed');
 });
 
 it('if DATABASE_URL_FILE cannot be used, the service warns and tries the former password', async () => {
   const service = await world.startReadyReplica({ DATABASE_URL: '', DATABASE_URL_FILE: urlFile });
-  await setPassword('third');
+  await setPassword('second');
   writeFileSync(urlFile, 'postgres://u:s3cr/et@db/x');
   await endSessionsOfRole();
   await service.waitForLog(({ msg }) => msg === 'the password of the database cannot be read again');
@@ -50,6 +51,6 @@ it('if DATABASE_URL_FILE cannot be used, the service warns and tries the former 
       msg.startsWith('database (keys): failed') && String(reason).includes('password authentication failed'),
   );
   expect(service.output).not.toMatch(/s3cr|et@db/);
-  writeUrlFile('third');
+  writeUrlFile('second');
   await service.waitForLog(({ msg }) => msg === 'database (keys): works again');
 });

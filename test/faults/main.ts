@@ -14,29 +14,48 @@ import { strangers } from './strangers.js';
 interface Run {
   /** The number of replicas at the beginning. */
   readonly replicas: number;
+  /** What happens to the service. The usage shows it. */
+  readonly event: string;
   /** The meaning of AMOUNT and PART. */
   readonly usage: string;
   readonly run: (world: World, amount?: number, part?: string) => Promise<string>;
 }
 
 const runs: Record<string, Run> = {
-  flip: { replicas: 3, usage: 'replies', run: flip },
-  moment: { replicas: 0, usage: 'moments', run: moment },
-  outage: { replicas: 2, usage: 'seconds; only faults that contain PART', run: outage },
-  issuers: { replicas: 1, usage: 'seconds of each fault', run: issuers },
+  flip: { replicas: 3, event: 'every code changes again and again', usage: 'replies', run: flip },
+  moment: { replicas: 0, event: 'codes begin and end, at replicas with wrong clocks', usage: 'moments', run: moment },
+  outage: {
+    replicas: 2,
+    event: 'PostgreSQL stops, restarts or hangs under traffic',
+    usage: 'seconds; only faults that contain PART',
+    run: outage,
+  },
+  issuers: { replicas: 1, event: 'the issuer fails under traffic', usage: 'seconds of each fault', run: issuers },
   gateway: {
     replicas: 0,
+    event: 'replicas restart behind nginx, HAProxy and Caddy',
     usage: 'restarts of each replica; only names that contain PART',
     run: gateway,
   },
-  strangers: { replicas: 0, usage: 'seconds; only names that contain PART', run: strangers },
-  callers: { replicas: 0, usage: 'requests with other filters; only names that contain PART', run: callers },
+  strangers: {
+    replicas: 0,
+    event: 'clients without credentials attack',
+    usage: 'seconds; only names that contain PART',
+    run: strangers,
+  },
+  callers: {
+    replicas: 0,
+    event: '100 clients with a key ask for the largest answers',
+    usage: 'requests after every tenth client, each with a filter of its own; only names that contain PART',
+    run: callers,
+  },
   memory: {
     replicas: 0,
+    event: 'one token is used for many requests, and then a new token for each request',
     usage: 'requests, a multiple of 100,000; PART is the KiB of a token',
     run: memory,
   },
-  sizes: { replicas: 0, usage: 'codes', run: sizes },
+  sizes: { replicas: 0, event: 'the database has many codes', usage: 'codes', run: sizes },
 };
 
 const [name = '', amountText, part] = process.argv.slice(2);
@@ -44,8 +63,8 @@ const amount = amountText === undefined ? undefined : Number(amountText);
 const chosen = runs[name];
 const isAmount = amount === undefined || amount > 0;
 if (!chosen || !isAmount) {
-  const names = Object.entries(runs).map(([each, { usage }]) => `  ${each} (${usage})`);
-  console.error('Usage: npm run faults -- NAME [AMOUNT] [PART]. Each NAME with the meaning of AMOUNT and PART:');
+  const names = Object.entries(runs).map(([each, { event, usage }]) => `  ${each}: ${event} (${usage})`);
+  console.error('Usage: npm run faults -- NAME [AMOUNT] [PART]. Each NAME, what happens, and AMOUNT and PART:');
   console.error(names.join('\n'));
   process.exit(1);
 }
