@@ -391,6 +391,20 @@ describe('an issuer whose nodes have different key sets', () => {
     expect(asked.length).toBeLessThan(25); // about two fetches in 35 s
   });
 
+  it('may order its keys differently on each node, and no token is verified again', async () => {
+    const { published } = issuer;
+    const rotated = [1, 2].map((count) => [...published.slice(count), ...published.slice(0, count)]);
+    issuer.nodes = [published.toReversed(), ...rotated];
+    const countVerified = async () => (await verifier.metrics.tokensVerified.get()).values[0]?.value ?? 0;
+    const before = await countVerified();
+    const token = await issuer.token();
+    for (let count = 0; count < 6; count++) {
+      expect(await statusOf(token)).toBe(200);
+      await verifier.pass(REFRESH_SECONDS);
+    }
+    expect((await countVerified()) - before).toBe(1);
+  });
+
   it('is asked at most twice in 35 s, also if the key sets have no key in common', async () => {
     const { published } = issuer;
     await issuer.rotate('alone', { keepOld: false });
