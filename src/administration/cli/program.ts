@@ -1,10 +1,11 @@
 // migrate, keys, codes and doctor share the form of the command line, the output, and the status at the end.
 //
-// | status | the command                                                   | prints on                         |
-// | ------ | ------------------------------------------------------------- | --------------------------------- |
-// | 0      | is done, and its caller can go on                             | standard output                   |
-// | 1      | could not do its work, or found that files are missing        | standard error or standard output |
-// | 2      | is done, and found something for which its caller should stop | standard output                   |
+// | status | the command                                                        | prints on       |
+// | ------ | ------------------------------------------------------------------ | --------------- |
+// | 0      | is done, and its caller can go on                                  | standard output |
+// | 1      | could not do its work                                              | standard error  |
+// | 1      | `migrate status`: the file of an applied migration is missing      | standard output |
+// | 2      | is done, and found something for which its caller should stop      | standard output |
 //
 // Pipelines decide by the status. So the meaning of a command's status never changes.
 import { Command, CommanderError } from 'commander';
@@ -34,6 +35,7 @@ interface ProgramOptions {
   readonly notes: string;
 }
 
+/** Without "--", npm keeps options in `npm_config_…`. Do not read them there: a setting in .npmrc would be an option. */
 const NPM_RULE = 'Without "--", npm reads the options itself and does not pass them on.';
 
 export function createProgram({ name, commands, notes }: ProgramOptions, { stdout }: ProgramIo): Command {
@@ -108,7 +110,7 @@ function outliveReader({ stdout }: ProgramIo): void {
   });
 }
 
-/** Read no option from npm's variables `npm_config_…`: a setting in .npmrc would become an option. */
+/** Asks the process itself, because remedies that know no ProgramIo name command lines, too. */
 function isStartedByNpm(): boolean {
   return process.env['npm_lifecycle_event'] !== undefined;
 }

@@ -64,10 +64,11 @@ export async function checkApiKey(session: Session, key: string): Promise<CheckR
 
 function explainUnknownKey(key: string): CheckResult {
   const remedy = `Copy the whole key, or issue one: ${issueCommand()}`;
-  if (!hasValidChecksum(key)) return fault('its checksum does not fit: it is mistyped or cut', remedy);
   const text = 'it is not in this database';
-  if (key.startsWith(API_KEY_PREFIX)) return fault(text, remedy);
-  return fault(text, `${remedy}. If it is an access token, only its issuer can read it. ${OPAQUE_REMEDY}`);
+  const isOurs = key.startsWith(API_KEY_PREFIX);
+  if (!isOurs) return fault(text, `${remedy}. If it is an access token, only its issuer can read it. ${OPAQUE_REMEDY}`);
+  if (!hasValidChecksum(key)) return fault('its checksum does not fit: it is mistyped or cut', remedy);
+  return fault(text, remedy);
 }
 
 function issueCommand(): string {
@@ -105,10 +106,7 @@ const TOKEN_REMEDIES: Readonly<Partial<Record<RefusalReason, string>>> = {
 
 /** The members of a token that messages show. Nobody can call with them, and unlike `sub` they name no person. */
 const SHOWN_HEADER_MEMBERS = ['alg', 'typ', 'kid', 'nonce'];
-const SHOWN_CLAIMS = [
-  ...['iss', 'aud', 'client_id', 'azp', 'appid', 'cid', 'scope', 'scp', 'typ', 'token_use'],
-  ...['exp', 'nbf', 'iat'],
-];
+const SHOWN_CLAIMS = 'iss, aud, client_id, azp, appid, cid, scope, scp, typ, token_use, exp, nbf, iat'.split(', ');
 const MAX_CHARACTERS_OF_MEMBERS = 500;
 
 export async function checkAccessToken(

@@ -62,7 +62,7 @@ export function findChanges(before: CodeRows, after: CodeRows, nowMs: number): C
   const former = findLists(before);
   const present = findLists(after);
   const changes: Change[] = [];
-  const lists = new Map([...present, ...former]);
+  const lists = new Map([...present, ...former]); // the present lists in their order, then those that are gone
   for (const [title, { place }] of lists) {
     const all = { place, former: former.get(title)?.entries ?? [], present: present.get(title)?.entries ?? [] };
     const now = { place, former: selectInForce(all.former, nowMs), present: selectInForce(all.present, nowMs) };
@@ -77,7 +77,7 @@ export function findChanges(before: CodeRows, after: CodeRows, nowMs: number): C
   return changes.map((change) => ({ ...change, ...describeBreak(change, nowMs) }));
 }
 
-/** Returns the title of a list. No property has the name "its properties", because such a name has no space. */
+/** Returns the title, which also identifies the list: no property is called "its properties", with a space. */
 export function formatPlace({ area, what, property }: Place): string {
   if (what === 'value') return `${area}, ${property}`;
   return what === 'property' ? `${area}, its properties` : area;
@@ -105,7 +105,7 @@ function toEntry(record: CodeRows['records'][number]): Entry {
 
 /**
  * Returns the key of a record, and its other columns except nulls and times. If its validity changes, the record is
- * reported as added or removed. If a migration adds a column, this function returns it, too.
+ * reported as added or removed. A column that you add to the class CommunicationCode is returned, too.
  */
 export function describeRecord(record: CodeRows['records'][number]): { name: string; fields: Fields } {
   const values = new Map<string, string | number | null | undefined>(Object.entries(record));
@@ -177,7 +177,10 @@ function findScheduled({ place, former, present }: Versions, nowMs: number): Cha
   );
 }
 
-/** Returns the changes that `known` lacks. A change with another time or other fields is another change. */
+/**
+ * Returns the changes that `known` lacks. A change with another time or other fields is another change. An order for a
+ * time is known if the names of both lists come in the same order: added and removed names are changes of their own.
+ */
 function selectUnknown(changes: readonly ScheduledChange[], known: readonly ScheduledChange[]): ScheduledChange[] {
   const identities = new Set(known.map((change) => JSON.stringify(change)));
   const orders = new Map<string, readonly string[]>();
@@ -190,7 +193,7 @@ function selectUnknown(changes: readonly ScheduledChange[], known: readonly Sche
   });
 }
 
-/** Compares the order of the names that are in both lists: each other name is reported as added or removed. */
+/** Returns whether the names that are in both lists come in the same order. */
 function isSameOrder(one: readonly string[], other: readonly string[]): boolean {
   const shared = selectShared(other, one);
   return selectShared(one, other).every((name, index) => name === shared[index]);

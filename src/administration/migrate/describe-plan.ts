@@ -77,7 +77,7 @@ function describeChange(change: Change): string {
   return showInvisible(`${indent}${words.join(' ')}${end}`);
 }
 
-/** Returns the name and all fields of an added or removed record, or the name and the changed fields of another one. */
+/** Returns the name of a property, value or record. Adds the fields of a record; only the changed ones if it stays. */
 function describeSubject({ name = '', fields = {}, former }: Change): string {
   const parts = [name];
   for (const field of Object.keys({ ...former, ...fields })) {

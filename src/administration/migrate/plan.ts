@@ -36,8 +36,8 @@ const EMPTY_PLAN = { migrations: [], changes: [], refusals: [], marks: [], canBr
 const REVISION = `select stamp::text from public.revision where topic = 'codes'`;
 
 /**
- * A row for each key in force now (days is 0), and a row for each key in force in NOTICE_DAYS. So if a migration makes
- * a key end earlier, a row is lost. A row's identity is the key's id, its hash and the days.
+ * A row for each key in force now (days is 0), and a row for each key that is still in force after NOTICE_DAYS. So a row
+ * is lost if a migration makes a key end now, or earlier than NOTICE_DAYS from now. transactions.ts explains `pg_catalog.`
  */
 const KEYS_IN_FORCE = `
   select pg_catalog.concat_ws(' ', id, encode(key_hash, 'hex'), days) as identity, client
@@ -105,7 +105,7 @@ async function readCommitted(database: Database, limits: Partial<Limits>): Promi
     return await database.within(
       'read',
       async (session, manager) => ({
-        ...(await readSeen(session, manager)), // first, because it locks the tables before the snapshot is taken
+        ...(await readSeen(session, manager)), // first: its lock must come before the snapshot, and is not needed later
         revision: await attempt(session, () => readColumn(session, REVISION)),
         state: await readState(session),
       }),
