@@ -85,7 +85,7 @@ const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toStr
 const tokenOf = (header: object, signature = 'AAAA') => [encode(header), encode(ACCESS_TOKEN), signature].join('.');
 
 it.each([
-  { what: 'a JWT', text: tokenOf({ alg: 'RS256' }), reason: undefined },
+  { what: 'header, claims and signature', text: tokenOf({ alg: 'RS256' }), reason: undefined },
   { what: '12 KiB', text: tokenOf({ alg: 'RS256' }).padEnd(12_288, 'A'), reason: undefined },
   { what: 'more than 12 KiB', text: tokenOf({ alg: 'RS256' }).padEnd(12_289, 'A'), reason: 'too-long' },
   { what: 'enc in its header', text: tokenOf({ alg: 'RS256', enc: 'x' }), reason: 'not-a-jwt' },

@@ -5,9 +5,9 @@ export interface Caller {
 }
 
 /**
- * The reasons for refusals, in log and metrics. Callers never learn them. Dashboards use the names, so never rename a
- * reason. A new reason needs a row in docs/at-night.md, and its remedy in administration/doctor/refused-credentials.ts,
- * except if the remedy is a new token.
+ * The reasons for refusals, in log and metrics. refusals.ts decides which of them callers may learn. Dashboards use the
+ * names, so never rename a reason. A new reason needs a row in docs/at-night.md, and its remedy in
+ * administration/doctor/refused-credentials.ts, except if the remedy is a new token.
  */
 export type RefusalReason =
   // for both credentials

@@ -110,7 +110,7 @@ describe('a password of DATABASE_URL_FILE', () => {
     expect(read()).toBe('second');
   });
 
-  it('is the last password that was read if the file cannot be read', () => {
+  it('is the last password that was read if the file contains no valid connection string', () => {
     const warn = jest.fn();
     Logger.overrideLogger({ warn, log: warn, error: warn });
     const read = reader();

@@ -32,8 +32,7 @@ const FORM =
 
 /** Such as `postgres://user:password@one.example,two.example/orders`. */
 const SEVERAL_HOSTS_IN_ADDRESS = /^\w+:\/\/([^/?]*@)?[^@/?]*,[^@/?]*([/?]|$)/;
-/** Such as `postgres:///orders?host=one.example,two.example`. */
-const SEVERAL_HOSTS_IN_PARAMETER = /[?&]host=[^&]*,/;
+const SEVERAL_HOSTS_IN_PARAMETER = /[?&]host=[^&]*,/; // such as postgres:///orders?host=one.example,two.example
 
 /**
  * Parameters that may contain an @, such as `user=name@tenant`. An @ in any other parameter means that an unescaped ?

@@ -6,15 +6,15 @@ it.each([
   { name: 'no_proxy names other hosts', environment: { no_proxy: 'a.example' }, expected: 'a.example,127.0.0.1' },
   { name: 'NO_PROXY names other hosts', environment: { NO_PROXY: 'a.example' }, expected: 'a.example,127.0.0.1' },
   { name: 'both are set', environment: { no_proxy: '', NO_PROXY: 'unread' }, expected: '127.0.0.1' },
-  { name: 'no_proxy exempts it already', environment: { no_proxy: '127.0.0.1' }, expected: '127.0.0.1' },
+  { name: 'no_proxy exempts this host already', environment: { no_proxy: '127.0.0.1' }, expected: '127.0.0.1' },
   { name: 'no_proxy exempts every host', environment: { no_proxy: '*' }, expected: '*' },
-])('a host is exempted from the proxy if $name', ({ environment, expected }) => {
+])('fetch does not ask the proxy for a host if $name', ({ environment, expected }) => {
   const changed: NodeJS.ProcessEnv = { ...environment };
   exemptFromProxy('127.0.0.1', changed);
   expect(changed['no_proxy']).toBe(expected);
 });
 
-it('exempts nothing more if NO_PROXY already exempts every host', () => {
+it('leaves the environment unchanged if NO_PROXY already exempts every host', () => {
   const environment: NodeJS.ProcessEnv = { NO_PROXY: '*' };
   exemptFromProxy('127.0.0.1', environment);
   expect(environment).toEqual({ NO_PROXY: '*' });

@@ -1,4 +1,4 @@
-/** Accepts IPv6 with brackets, as in a URL, and without brackets, as in PGHOST. */
+/** Returns whether a host is this machine. Accepts IPv6 with brackets, as in a URL, and without, as in PGHOST. */
 export function isLoopback(hostname: string): boolean {
   return ['localhost', '::1', '[::1]'].includes(hostname) || /^127(\.\d+){3}$/.test(hostname);
 }

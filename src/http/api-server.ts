@@ -22,7 +22,7 @@ export class Connection {
   get mayAnswerRefusedBytes(): boolean {
     // `GET /slow…\r\n\r\ngarbage`: the 400 would come before the answer to /slow
     const isRequestWaiting = this.waitingCount > 0;
-    // `GET /docs…Transfer-Encoding: chunked\r\n\r\n` has its 200. `zz`, which is no chunk, would get a second answer
+    // `GET /docs…Transfer-Encoding: chunked\r\n\r\nzz`: after the 200, the broken chunk `zz` would get a second answer
     const isBodyArriving = this.latestRequest !== undefined && !this.latestRequest.complete;
     return !isRequestWaiting && !isBodyArriving;
   }

@@ -41,7 +41,7 @@ export class ProblemFilter implements ExceptionFilter {
       if (!isWhole) response.destroy(); // the cut connection shows the caller that the answer is not whole
       return;
     }
-    // mapException makes an HttpException of a body parser's error. Nest calls it for middleware, not for interceptors
+    // Makes an HttpException of a body parser's error: Nest itself calls mapException only for errors of middleware
     const exception = this.adapterHost.httpAdapter.mapException(thrown);
     const problem = toProblem(exception);
     context.problem = problem.slug;

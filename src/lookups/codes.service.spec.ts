@@ -45,7 +45,7 @@ async function start() {
 
 const textOf = (answer: Answer | undefined): string => String(answer?.body);
 
-/** From a name to its validity. Each name is a value of the list L, and a code of each of TYPES. */
+/** The validity of each name. A name is a value of the list L, and a code of each of TYPES. */
 type Validities = ReadonlyMap<string, Validity>;
 
 function rowsOf(validities: Validities): CodeRows {
@@ -188,7 +188,7 @@ describe('answers', () => {
     },
   );
 
-  it('are made once for the same filter', async () => {
+  it('to the same filter are made once', async () => {
     const { service, read } = await start();
     read(rowsOf(new Map([['A', ALWAYS]])));
     for (const filters of FILTERS) {

@@ -64,7 +64,7 @@ export class CodesService {
     return records.filter((record) => isInForce(record, nowMs)).length;
   }
 
-  /** Returns the snapshot for now. If a code has begun or ended since the last call, it is a new snapshot. */
+  /** Returns the snapshot for now. If a code has begun or ended since the last call, the snapshot is a new one. */
   private findPresentSnapshot(): CodesSnapshot | undefined {
     const index = this.topic.value;
     if (!index) return undefined;

@@ -74,7 +74,7 @@ describe('the end of the process waits for the reader of the log', () => {
   });
 
   /** Begins to flush. The returned object gets `endedAtMs` when the flush has ended. */
-  function flush(takeAll: (isFlushed: () => void) => void): { endedAtMs?: number } {
+  function flush(takeAll: (onFlushed: () => void) => void): { endedAtMs?: number } {
     const output = Object.assign(new EventEmitter(), { write: () => true, flush: takeAll, destroy: () => undefined });
     const startedAtMs = performance.now();
     const end: { endedAtMs?: number } = {};
@@ -87,7 +87,7 @@ describe('the end of the process waits for the reader of the log', () => {
   }
 
   it('until the reader has taken all lines', async () => {
-    const end = flush((isFlushed) => setTimeout(isFlushed, 200));
+    const end = flush((onFlushed) => setTimeout(onFlushed, 200));
     await jest.advanceTimersByTimeAsync(10_000);
     expect(end).toEqual({ endedAtMs: 200 });
   });

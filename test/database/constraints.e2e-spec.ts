@@ -64,21 +64,24 @@ describe('the tables refuse content that the service could not serve:', () => {
       maxLength: 1024,
     },
     { table: 'api_key', column: 'client', prefix: 'api_key_client', maxLength: 128 },
-  ])('unclean text, but no clean text: $table.$column', async ({ table, column, prefix, maxLength }) => {
-    const outcome = (text: string) => findViolatedByRow(table, { ...VALID_ROWS[table], [column]: text });
-    // A text may violate both constraints. PostgreSQL names the first
-    const refusals = [`${prefix}_is_clean_text_of_${maxLength}_characters`, `${prefix}_has_no_invisible_characters`];
-    const accepted: string[] = [];
-    for (const text of [
-      '',
-      'x'.repeat(maxLength + 1),
-      ...SPACES.flatMap((space) => [space, `${space}x`, `x${space}`]),
-      ...CONTROLS.map((control) => `x${control}x`),
-    ])
-      if (!refusals.includes((await outcome(text)) ?? '')) accepted.push(JSON.stringify(text));
-    expect(accepted).toEqual([]);
-    for (const text of ['𝄞'.repeat(maxLength), 'a b', '"\\é']) expect(await outcome(text)).toBeUndefined();
-  });
+  ])(
+    'text that is empty, too long, padded with spaces, or has control characters: $table.$column',
+    async ({ table, column, prefix, maxLength }) => {
+      const findViolatedBy = (text: string) => findViolatedByRow(table, { ...VALID_ROWS[table], [column]: text });
+      // A text may violate both constraints. PostgreSQL names only the first of them
+      const refusals = [`${prefix}_is_clean_text_of_${maxLength}_characters`, `${prefix}_has_no_invisible_characters`];
+      const accepted: string[] = [];
+      for (const text of [
+        '',
+        'x'.repeat(maxLength + 1),
+        ...SPACES.flatMap((space) => [space, `${space}x`, `x${space}`]),
+        ...CONTROLS.map((control) => `x${control}x`),
+      ])
+        if (!refusals.includes((await findViolatedBy(text)) ?? '')) accepted.push(JSON.stringify(text));
+      expect(accepted).toEqual([]);
+      for (const text of ['𝄞'.repeat(maxLength), 'a b', '"\\é']) expect(await findViolatedBy(text)).toBeUndefined();
+    },
+  );
 
   it.each([
     { table: 'code_list_value', column: 'value', prefix: 'code_list_value' },
@@ -200,7 +203,7 @@ describe('the tables refuse content that the service could not serve:', () => {
     }
   });
 
-  it.each(['code_list_value', 'communication_code'])('an end that is not after its beginning: %s', async (table) => {
+  it.each(['code_list_value', 'communication_code'])('a row that does not end after it begins: %s', async (table) => {
     for (const from of ['2030-01-01', '2030-01-02'])
       expect(
         await findViolatedByRow(table, { ...VALID_ROWS[table], valid_from: from, valid_until: '2030-01-01' }),

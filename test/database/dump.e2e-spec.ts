@@ -51,13 +51,13 @@ if (!isDumpable) {
 }
 
 interface Case {
-  readonly others: string;
+  readonly addition: string;
   /** The objects that others have put into the old database, as a superuser. */
   readonly sql: string;
   /** An option of pg_dump that the page names. */
   readonly option?: readonly string[];
   /** SQL that removes what the new server lacks, such as a role. It runs before the restore. */
-  readonly gone?: string;
+  readonly removal?: string;
   /** The errors of pg_restore that are allowed, because they are about objects of others. */
   readonly errors?: RegExp;
 }
@@ -83,37 +83,37 @@ interface Case {
   }
 
   it.each([
-    { others: 'nothing', sql: '' },
-    { others: 'another owner of public', sql: 'alter schema public owner to postgres' },
-    { others: 'an extension in public', sql: 'create extension pg_stat_statements; create extension citext' },
+    { addition: 'nothing', sql: '' },
+    { addition: 'another owner of public', sql: 'alter schema public owner to postgres' },
+    { addition: 'an extension in public', sql: 'create extension pg_stat_statements; create extension citext' },
     {
-      others: 'an extension in a schema of its own',
+      addition: 'an extension in a schema of its own',
       sql: 'create schema others; create extension hstore schema others',
     },
-    { others: 'a publication', sql: 'create publication everything for all tables' },
+    { addition: 'a publication', sql: 'create publication everything for all tables' },
     {
-      others: 'an event trigger',
+      addition: 'an event trigger',
       sql: `create function watch() returns event_trigger language plpgsql as 'begin end';
         create event trigger watch on ddl_command_end execute function watch()`,
     },
-    { others: 'a table in public', sql: 'create table theirs (id int)', option: ['--exclude-table=theirs'] },
+    { addition: 'a table in public', sql: 'create table theirs (id int)', option: ['--exclude-table=theirs'] },
     {
-      others: 'a view in public of a table elsewhere',
+      addition: 'a view in public of a table elsewhere',
       sql: `create schema elsewhere; create table elsewhere.names (name text);
         create view theirs as select code from communication_code join elsewhere.names on name = code;
         grant usage on schema elsewhere to order_lookup_owner; grant select on theirs to order_lookup_owner`,
       errors: /"elsewhere|"public\.theirs"/,
     },
     {
-      others: 'rights and default privileges of roles that the new server lacks',
+      addition: 'rights and default privileges of roles that the new server lacks',
       sql: `create role reporting; grant select on communication_code to reporting;
         alter default privileges for role order_lookup_owner in schema public grant select on tables to reporting`,
-      gone: 'drop owned by reporting; drop role reporting',
+      removal: 'drop owned by reporting; drop role reporting',
       errors: /role "reporting" does not exist/,
     },
   ] as readonly Case[])(
-    'is served as before and without a fault if others have added $others',
-    async ({ sql, option = [], gone, errors }) => {
+    'is served as before and without a fault if others have added $addition',
+    async ({ sql, option = [], removal, errors }) => {
       const database = await createDatabase();
       databases.add(database);
       await issueKey(database);
@@ -132,15 +132,15 @@ interface Case {
 
       await database.query(sql);
       const file = join(folder, 'order_lookup.dump');
-      const complete = (command: string, url: string): string[] =>
+      const toWords = (command: string, url: string): string[] =>
         command
           .replace(/"\$\w+"/, url)
           .replace('order_lookup.dump', file)
           .split(' ');
       const copy = await createEmpty();
-      runClient([...complete(dump, database.urlOf(OWNER)), ...option]);
-      if (gone !== undefined) await database.query(gone);
-      expect(runRestore(complete(restore, copy.urlOf(OWNER))).filter((line) => !errors?.test(line))).toEqual([]);
+      runClient([...toWords(dump, database.urlOf(OWNER)), ...option]);
+      if (removal !== undefined) await database.query(removal);
+      expect(runRestore(toWords(restore, copy.urlOf(OWNER))).filter((line) => !errors?.test(line))).toEqual([]);
 
       const restoredCopy = { DATABASE_URL: copy.urlOf(OWNER) };
       expect(await runLine('codes show', restoredCopy)).toEqual(shown);

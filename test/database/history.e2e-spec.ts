@@ -7,7 +7,7 @@ const database = await createDatabase();
 const otherSession = await database.session();
 let lastIdBefore: string;
 
-/** Returns the changes that were recorded since the test began, by id. */
+/** Returns the changes that were recorded since the test began, in the order of their ids. */
 function readHistory(columns = 'table_name, operation, old_row, new_row') {
   return database.query(`select ${columns} from change_history where id > $1`, [lastIdBefore]);
 }
@@ -87,9 +87,9 @@ describe('change_history', () => {
     ]);
     const [row] = await readHistory(
       `count(distinct transaction_id) as transactions, count(distinct begun_at) as begins,
-       extract(epoch from min(changed_at) filter (where operation = 'DELETE') - min(begun_at)) >= 0.1 as later`,
+       extract(epoch from min(changed_at) filter (where operation = 'DELETE') - min(begun_at)) >= 0.1 as deleted_later`,
     );
-    expect(row).toEqual({ transactions: '2', begins: '2', later: true });
+    expect(row).toEqual({ transactions: '2', begins: '2', deleted_later: true });
   });
 
   it('records rows in the same form under any settings of the session', async () => {
@@ -209,7 +209,7 @@ describe('the stamp of a topic', () => {
     for (const topic of ['codes', 'keys']) expect(after[topic]).not.toBe(before[topic]);
   });
 
-  it('is set only once in a transaction, so that thousands of statements stay fast', async () => {
+  it('is written once in a transaction, so that thousands of statements stay fast', async () => {
     const session = await database.session();
     const statement = `update communication_code set description = description || '.' where code = 'a'; `;
     await session.query(`begin; ${INSERT}; ${statement.repeat(100)}`);

@@ -150,7 +150,7 @@ describe('a role that may write the tables of codes and keys', () => {
     'drop trigger record_insert on api_key',
     'alter table api_key disable trigger all',
     'set session_replication_role = replica',
-  ])('may not change the history: %s', async (sql) => {
+  ])('may not change history, stamps, or the triggers that write them: %s', async (sql) => {
     await expect(writer.query(sql)).rejects.toMatchObject({
       code: expect.stringMatching(`^(${INSUFFICIENT_PRIVILEGE}|${OBJECT_NOT_IN_PREREQUISITE_STATE})$`),
     });

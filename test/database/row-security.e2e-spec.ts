@@ -26,7 +26,7 @@ const OWNER = database.urlOf('order_lookup_owner');
 
 const TABLES = ['api_key', 'area_property', 'code_list_value', 'communication_code', 'pgmigrations', 'revision'];
 
-it('the service names the table with row level security, and serves after the statement of the doctor', async () => {
+it('the log names the table with row level security, and the statement of the doctor ends the fault', async () => {
   await database.query(
     `grant usage, create on schema public to order_lookup_owner;
      alter default privileges for role order_lookup_owner in schema public
