@@ -33,7 +33,7 @@ interface RefusedCredential {
   readonly reason: RefusalReason;
 }
 
-const RETRY_AFTER_SECONDS = 2;
+const LEAST_RETRY_AFTER_SECONDS = 2;
 const REALM = 'realm="order-lookup-services"';
 const KEY_CHALLENGE = `ApiKey ${REALM}, header="Api-Key"`;
 const BEARER_CHALLENGE = `Bearer ${REALM}`;
@@ -124,7 +124,7 @@ function createRepeatedProblem(refused: readonly RefusedCredential[]): Problem {
 function createUndecidedProblem({ explanation }: Undecided): Problem {
   return new Problem('cannot-verify-credentials', {
     detail: `${explanation} The credentials may be valid.`,
-    headers: { 'Retry-After': formatRetryAfter(RETRY_AFTER_SECONDS) },
+    headers: { 'Retry-After': formatRetryAfter(LEAST_RETRY_AFTER_SECONDS) },
   });
 }
 

@@ -8,15 +8,15 @@ import type { ApiServer } from './api-server.js';
  * The longest time that clients get to read answers, and again until half a request is cut. If you raise it, raise the
  * grace periods of deploy/kubernetes and docker-compose.yml, too: otherwise the platform kills the process first.
  */
-const CLOSE_MS = 4_000;
+const CLOSE_TIMEOUT_MS = 4_000;
 const LOOK_INTERVAL_MS = 20;
 
 /**
  * Ends the service for its callers in three steps:
  *
  * 1. During DRAIN_SECONDS each answer has `Connection: close`. Balancers stop sending requests in this time.
- * 2. Clients have CLOSE_MS to read the answers that are being written, such as the second half of `/docs/…bundle.js`.
- * 3. Nest closes the port. A connection with half a request, such as `GET /docs HTT`, is cut after CLOSE_MS.
+ * 2. Clients have CLOSE_TIMEOUT_MS to read answers that are being written, such as the rest of `/docs/…bundle.js`.
+ * 3. Nest closes the port. A connection with half a request, such as `GET /docs HTT`, is cut after CLOSE_TIMEOUT_MS.
  */
 @Injectable()
 export class Draining implements BeforeApplicationShutdown {
@@ -36,12 +36,12 @@ export class Draining implements BeforeApplicationShutdown {
       await pause(this.configuration.DRAIN_SECONDS * 1000);
       await waitUntilAnswersAreRead(server);
     }
-    setTimeout(() => server.closeAllConnections(), CLOSE_MS).unref();
+    setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT_MS).unref();
   }
 }
 
 /** Waits until clients have read their answers. When the port closes, Node.js cuts clients that are still reading. */
 async function waitUntilAnswersAreRead(server: ApiServer): Promise<void> {
-  const endsAtMs = performance.now() + CLOSE_MS;
+  const endsAtMs = performance.now() + CLOSE_TIMEOUT_MS;
   while (server.isAnswering && performance.now() < endsAtMs) await pause(LOOK_INTERVAL_MS);
 }

@@ -11,6 +11,8 @@ import { RequestContextMiddleware } from './request-context.middleware.js';
 import { RequestLog } from './request-log.js';
 import { ServerAdapter } from './server.adapter.js';
 
+const PREFLIGHT_MAX_AGE_SECONDS = 3_600;
+
 /** The parts that run for every request. The module is global: Nest runs the middleware of global modules first. */
 @Global()
 @Module({
@@ -56,7 +58,7 @@ function createCorsOptions({ CORS_ORIGINS }: Configuration) {
       'Api-Key, Authorization, Cache-Control, Content-Type, If-None-Match, X-Request-Id, ' +
       'baggage, traceparent, tracestate', // tracing agents in a browser add these three
     exposedHeaders: 'ETag, X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate',
-    maxAge: 3_600,
+    maxAge: PREFLIGHT_MAX_AGE_SECONDS,
     preflightContinue: true, // ServerAdapter answers OPTIONS: the package cors would answer 204 at unknown addresses
   };
 }

@@ -9,8 +9,9 @@ import { Answer } from './answer.js';
 import { ApiServer } from './api-server.js';
 
 const MAX_CONNECTIONS = 10_000;
+const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 /** A connection without any traffic is closed after this time: its client does not read, or a handler hangs. */
-const STALLED_MS = 60_000;
+const STALL_TIMEOUT_MS = 60_000;
 
 /** Nest's adapter for Express, with options of our own for Express and for Node.js's server. */
 export class ServerAdapter extends ExpressAdapter {
@@ -27,7 +28,7 @@ export class ServerAdapter extends ExpressAdapter {
     );
     server.maxHeadersCount = 0; // no limit: with a limit, Node.js silently drops the headers after it
     server.maxConnections = MAX_CONNECTIONS;
-    server.setTimeout(STALLED_MS);
+    server.setTimeout(STALL_TIMEOUT_MS);
     this.httpServer = server;
   }
 
@@ -90,7 +91,7 @@ function createServerOptions({ KEEP_ALIVE_SECONDS }: Configuration): ServerOptio
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: HEADERS_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    connectionsCheckingInterval: 1_000,
+    connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
     keepAliveTimeout: KEEP_ALIVE_SECONDS * 1000,
     joinDuplicateHeaders: true, // so a second Authorization is refused for its comma, and not silently dropped
     optimizeEmptyRequests: true, // avoids a stream for the empty body of each GET; Node.js has it from 24.12 on
