@@ -192,3 +192,13 @@ it('the loss of a session to which nobody listens does not end the process', () 
   const session = new Session({});
   expect(() => session.emit('error', new Error('Connection terminated unexpectedly'))).not.toThrow();
 });
+
+it.each([
+  { text: '14.12 (Debian 14.12-1.pgdg120+1)', version: 14 },
+  { text: '18beta1', version: 18 },
+])('a session knows that the server "$text" has the major version $version', ({ text, version }) => {
+  const session = new Session({});
+  session.connection.emit('parameterStatus', { parameterName: 'server_version', parameterValue: text });
+  session.connection.emit('parameterStatus', { parameterName: 'server_encoding', parameterValue: 'UTF8' });
+  expect([session.serverVersion, session.serverEncoding]).toEqual([version, 'UTF8']);
+});

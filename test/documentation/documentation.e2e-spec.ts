@@ -149,9 +149,11 @@ it('/docs/favicon-32x32.png is the file of Swagger UI, byte for byte', async () 
 });
 
 it.each(['/docs', '/docs/swagger-ui-bundle.js', '/openapi.json', '/problems/not-found', '/'])(
-  '%s has an entity tag, and answers 304 to this tag',
+  '%s has an entity tag, answers 304 to this tag, and is asked for at each use',
   async (path) => {
-    const etag = (await getWithoutCredentials(path)).headers.get('etag') ?? '';
+    const { headers } = await getWithoutCredentials(path);
+    expect(headers.get('cache-control')).toBe('no-cache'); // a new version has the same addresses
+    const etag = headers.get('etag') ?? '';
     const { status, text } = await getWithoutCredentials(path, { 'If-None-Match': etag });
     expect({ status, text }).toEqual({ status: 304, text: '' });
   },
