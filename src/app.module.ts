@@ -16,7 +16,7 @@ import { TelemetryModule } from './telemetry/telemetry.module.js';
 
 /** One module for each area of the contract. */
 const AREA_MODULES = [OrderUpdateModule, OrderCaptureV2Module, OrderSchedulingModule];
-/** The modules whose routes get BASE_PATH in front. Every further module with routes belongs here. */
+/** The modules whose routes get BASE_PATH in front. Every further module with routes belongs here, except for `/`. */
 const BELOW_BASE_PATH = [...AREA_MODULES, DocumentationModule];
 
 @Module({})
@@ -36,7 +36,8 @@ export class AppModule {
         DocumentationModule.forRoot(configuration),
         ManagementModule,
         RouterModule.register([{ path: BASE_PATH, children: BELOW_BASE_PATH }]),
-        ...(BASE_PATH === '' ? [] : [HomePageModule]), // balancers check `/`, too, and not only BASE_PATH
+        // DocumentationModule serves the home page only at BASE_PATH. Balancers also check `/`
+        ...(BASE_PATH === '' ? [] : [HomePageModule]),
       ],
     };
   }

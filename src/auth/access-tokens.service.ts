@@ -94,11 +94,11 @@ export class AccessTokensService {
     const verdict = await this.verifyAndRemember(keys, token, issuer);
     const isKeyUnknown = verdict.outcome === 'refused' && verdict.reason === 'unknown-key';
     if (!isKeyUnknown || typeof token.header.kid !== 'string') return verdict;
-    const newKeys = await issuer.findNewKeys(token.header.kid);
-    if (!newKeys) {
+    const presentKeys = await issuer.findNewKeys(token.header.kid);
+    if (!presentKeys) {
       return undecided('signing-keys-not-fetched', 'The signing keys of the issuer could not be fetched.');
     }
-    return newKeys === keys ? verdict : this.verifyAndRemember(newKeys, token, issuer);
+    return presentKeys === keys ? verdict : this.verifyAndRemember(presentKeys, token, issuer);
   }
 
   /** Verifies a token, and remembers it, even if it lacks the required scope. */
@@ -156,13 +156,17 @@ export async function verifyToken(
   } catch (error) {
     const reason = findReason(error);
     if (isFaultOfClaims(error)) return refused(reason, { tokenClient: findClient(error.payload) });
-    // If the key with this id is for another algorithm, jose also finds no key. A fetch of the keys would not help then
-    const isKeyKnown = keys.document.keys.some(({ kid }) => kid === header.kid);
-    return refused(reason === 'unknown-key' && isKeyKnown ? 'signature' : reason);
+    if (reason !== 'unknown-key') return refused(reason);
+    // If the key with this id is for another algorithm, jose also finds no key. `signature` avoids a useless fetch
+    const isKeyIdKnown = keys.document.keys.some(({ kid }) => kid === header.kid);
+    return refused(isKeyIdKnown ? 'signature' : 'unknown-key');
   }
 }
 
-/** Checks kind and client. The kind is first, or the log would show `client` for an ID token that names no client. */
+/**
+ * Checks the type (`typ` of the header), the kind (such as ID token, by its claims), and the client. If the client came
+ * first, the log would show `client` for an ID token that names no client.
+ */
 function checkKindAndClient(
   header: ProtectedHeaderParameters,
   claims: JWTPayload,

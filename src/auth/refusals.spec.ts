@@ -6,7 +6,7 @@ import { Refusals } from './refusals.js';
 import { accepted, refused, undecided } from './verdict.js';
 
 const OWNER = { keyId: '1', client: 'Shop' };
-const KEY_UNDECIDED = undecided('no-key-list', 'No list yet.', OWNER);
+const KEY_UNDECIDED = undecided('no-key-list', 'No list yet.', { owner: OWNER });
 const KEY_EXPIRED = refused('expired', { owner: OWNER });
 const REPEATED = refused('repeated', { owner: OWNER });
 const TOKEN_SENT = accepted('token');

@@ -78,6 +78,10 @@ export function refused(reason: RefusalReason, clients: RefusedClients = {}): Re
   return { outcome: 'refused', reason, ...clients };
 }
 
-export function undecided(reason: RefusalReason, explanation: string, owner?: Caller): Undecided {
-  return { outcome: 'undecided', reason, explanation, owner };
+export function undecided(
+  reason: RefusalReason,
+  explanation: string,
+  clients: Pick<RefusedClients, 'owner'> = {},
+): Undecided {
+  return { outcome: 'undecided', reason, explanation, ...clients };
 }

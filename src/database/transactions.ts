@@ -5,8 +5,9 @@ import { escapeLiteral } from 'pg';
 /**
  * The settings that results depend on. They are `local`, because a pooler gives the session to another client later.
  *
- * DANGER: our SQL may call a function that somebody created in `public` (docs/decisions.md#the-search-path). So write
- * `pg_catalog.format`, and cast a regclass to oid before you compare it.
+ * DANGER: our SQL calls somebody's function in `public` if only its types fit exactly
+ * (docs/decisions.md#the-search-path). So write `pg_catalog.` before functions that take any type, such as `format`.
+ * Cast a regclass to oid before you compare it.
  */
 const RESULT_SETTINGS = [
   'set local search_path = public, pg_temp',
@@ -55,7 +56,7 @@ export interface Limits {
   readonly idleMs: number;
   /**
    * The limit of the whole transaction, by a timer of this process: PostgreSQL 14 to 16 have no such limit. When it has
-   * passed, LostSession says that nothing was changed. So set it only for work that reads, or is rolled back.
+   * passed, the error LostSession says "Nothing was changed." So set it only for work that reads, or is rolled back.
    */
   readonly totalMs: number;
 }

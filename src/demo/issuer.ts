@@ -45,7 +45,8 @@ export async function serveIssuer(server: Server, options: IssuerOptions): Promi
 async function createProvider(options: IssuerOptions): Promise<Provider> {
   const { url, audience, scopes, redirectUris, machine, signingKey } = options;
   const { warn } = console;
-  console.warn = () => undefined; // oidc-provider warns that its data is only in memory, as we want it
+  // With Node.js 20, oidc-provider warns while it is imported. Later it warns that its data is only in memory
+  console.warn = () => undefined;
   const { Provider: OidcProvider } = await import('oidc-provider');
   const provider: Provider = new OidcProvider(url, {
     clients: [

@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
+// These imports end in .ts, because Jest's global setup imports this file, and does not find a .ts file by .js
 import { findFailure } from './postgres-failures.ts';
 import { type PostgresPrograms, makeSpawnOptions } from './postgres-programs.ts';
 

@@ -51,7 +51,7 @@ it.each([-10, 10])('warns of a clock that is off by %i s', (aheadSeconds) => {
   expect(lines).toHaveLength(1);
 });
 
-it('warns if somebody sets the clock of the machine after the database has stopped to answer', () => {
+it('warns if somebody sets the clock of the machine after the database has stopped answering', () => {
   measureOffset(0);
   jest.setSystemTime(Date.now() + 3_600_000);
   jest.advanceTimersByTime(1_000);

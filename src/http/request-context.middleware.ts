@@ -37,9 +37,9 @@ export class RequestContextMiddleware implements NestMiddleware<Request, Respons
     // The defaults for every answer. A handler may replace them
     response.setHeader('X-Content-Type-Options', 'nosniff');
     response.setHeader('Cache-Control', 'no-store');
-    // After a header Upgrade, Node.js drops the rest of the packet. So the next packet may begin inside a request
-    const areBytesDropped = request.headers.upgrade !== undefined;
-    if (this.draining.isDraining || areBytesDropped) response.setHeader('Connection', 'close');
+    // With a header Upgrade, Node.js drops the rest of the packet. Then the next packet may begin inside a request
+    const isNextRequestCut = request.headers.upgrade !== undefined;
+    if (this.draining.isDraining || isNextRequestCut) response.setHeader('Connection', 'close');
     next();
   }
 

@@ -75,7 +75,7 @@ export class CodesService {
   }
 
   private noteSwitch({ untilMs }: CodesSnapshot): void {
-    this.metrics.momentsSwitched.inc();
+    this.metrics.effectiveTimesPassed.inc();
     const next = untilMs < Infinity ? new Date(untilMs).toISOString() : undefined;
     this.logger.log({ message: 'codes: an effective time has come', next });
   }

@@ -81,7 +81,7 @@ export class Metrics implements OnModuleInit {
     help: 'Readings of codes or keys, without those while the database is away; the result is loaded or failed',
     labelNames: ['topic', 'result'],
   });
-  readonly momentsSwitched = this.counter({
+  readonly effectiveTimesPassed = this.counter({
     name: 'moments_switched_total',
     help: 'Effective times that have come; the first request after such a time counts it',
   });

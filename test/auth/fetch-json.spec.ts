@@ -99,7 +99,7 @@ const FULL_SERVER = `
   });
 `;
 
-it('a connection whose first packet is lost is waited for, although the host has another address', async () => {
+it('a connection whose first packet is lost is waited for longer than 250 ms, the limit of Node.js', async () => {
   const gate = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(FULL_SERVER, { eval: true, workerData: gate });
   const [port] = (await once(worker, 'message')) as [number];
@@ -197,6 +197,7 @@ it('a server without TLS at an https address fails with the reason "does not spe
   it('is offered only HTTP/1.1, because all fetches would share one connection of HTTP/2', async () => {
     const { cert, key } = authority.issue('issuer', 'IP:127.0.0.1');
     const offered: string[] = [];
+    // It accepts nothing that is offered, as a server that speaks only HTTP/2
     const ALPNCallback = ({ protocols }: { protocols: string[] }): undefined => void offered.push(...protocols);
     const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert), ALPNCallback });
     await expect(fetchJson(`https://${await serve(server)}`)).rejects.toThrow('speaks HTTP/2 only');
@@ -205,7 +206,11 @@ it('a server without TLS at an https address fails with the reason "does not spe
 
   it.each([
     { what: 'sends no intermediate certificate', sendsCa: false, fault: 'sends no intermediate certificate' },
-    { what: 'has a certificate of an unknown CA', sendsCa: true, fault: 'the CA at the end of the server' },
+    {
+      what: 'has a certificate of an unknown CA',
+      sendsCa: true,
+      fault: "the CA at the end of the server's chain is not known",
+    },
   ])('that $what fails with the reason "$fault"', async ({ sendsCa, fault }) => {
     const { cert, key } = authority.issue('issuer', 'IP:127.0.0.1');
     const chain = [cert, ...(sendsCa ? [authority.cert] : [])].map((file) => readFileSync(file, 'utf8'));

@@ -21,7 +21,7 @@ const RUNS = { migrate: 'runMigrate', keys: 'runKeys', codes: 'runCodes', doctor
 type Runs = Readonly<Record<(typeof RUNS)[ProgramName], (io: ProgramIo) => Promise<void>>>;
 
 /** @throws Error if a variable is one of Node.js or OpenTelemetry, which read their variables only once in a process */
-export function assertLocal(environment: Record<string, string>): void {
+export function assertNoProcessVariables(environment: Record<string, string>): void {
   const names = Object.keys(environment).filter((name) => /^(NODE|OTEL)_/.test(name));
   if (names.length > 0) throw new Error(`${names.join()} needs a process of its own`);
 }
@@ -38,7 +38,7 @@ export async function runLocally({
   input,
   isTerminal = false,
 }: LocalRun): Promise<Outcome> {
-  assertLocal(environment);
+  assertNoProcessVariables(environment);
   const stdout = collect();
   const stderr = collect();
   const io: ProgramIo = {

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { startService, type Service } from '../../src/bootstrap/start-service.js';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
 import type { LogOutput } from '../../src/telemetry/service-logger.js';
-import { assertLocal } from './local-program.js';
+import { assertNoProcessVariables } from './local-program.js';
 import { ReachableService, ServiceLog } from './reachable-service.js';
 
 const DEFAULTS = { HOST: '127.0.0.1', PORT: '0', MANAGEMENT_PORT: '0' };
@@ -23,7 +23,7 @@ export class LocalService extends ReachableService {
 
   /** Starts the service on free ports of the loopback address. Does not wait until it is ready. */
   static async start(environment: Record<string, string>): Promise<LocalService> {
-    assertLocal(environment);
+    assertNoProcessVariables(environment);
     const log = new ServiceLog();
     const configuration = readConfiguration({ ...DEFAULTS, ...environment });
     return new LocalService(await startService(configuration, new LogCollector(log)), log);

@@ -1,5 +1,5 @@
-// The doctor's checks of the database. Each runs in a transaction of its own, and all use one session. The doctor
-// reports an error that a check throws as a fault.
+// The doctor's checks of the database. Each runs in a transaction of its own, and all use one session. If a check
+// throws an error, the doctor reports a fault.
 import type { EntityManager } from 'typeorm';
 import { CLOCK_SKEW_SECONDS } from '../../auth/access-tokens.service.js';
 import { lockBeforeSnapshot } from '../../database/database.js';
@@ -145,7 +145,7 @@ const COUNT_KEYS = `select count(*)::int from public.api_key where ${KEY_STATE} 
 
 /** Reads with the service's own functions. They throw if the service could not read or serve the content. */
 export async function checkContent(session: Session, manager: EntityManager): Promise<CheckResult> {
-  await lockBeforeSnapshot(session, CODE_TABLES);
+  await lockBeforeSnapshot(session, CODE_TABLES); // or a table that is truncated meanwhile would look empty
   const rows = await readCodes(manager);
   assertAreas(rows);
   const [keyCount = 0] = await readColumn<number>(session, COUNT_KEYS);
@@ -175,7 +175,7 @@ const TRIGGERS = `
     on case trigger_name
       when 'lock_stamp' then table_name <> 'pgmigrations'
       when 'set_stamps' then table_name = 'pgmigrations'
-      else true
+      else true -- all six tables have the triggers record_…
     end
   left join pg_trigger
     on tgrelid = to_regclass('public.' || table_name)::oid and tgname = trigger_name and not tgisinternal

@@ -55,13 +55,13 @@ interface Composed {
  * @returns undefined if the table already has the content of the file
  */
 async function composeFrom(
-  address: DatabaseAddress,
+  environment: DatabaseAddress,
   { path, subject, isComplete }: { path: string; subject: string; isComplete: boolean },
 ): Promise<Composed | undefined> {
   assertSubject(subject); // before the dry run, which may take long
   await assertMigrations();
   const file = await readCsvFile(path);
-  return dryRunPending(address, async (session) => {
+  return dryRunPending(environment, async (session) => {
     const { up, down, lackingCount } = await compareWithTable(session, file, isComplete);
     if (up.length === 0) return undefined;
     await tryStatements(session, path, up);

@@ -33,10 +33,10 @@ export function markUnusual(before: CodeRows, after: CodeRows): string[] {
     if (!added.isName) continue;
     if (TYPOGRAPHIC_QUOTE.test(added.text)) marks.push(`${subject} has a typographic quote`);
     const sharingForms = listForms(added).flatMap((form) => namesByForm.get(form) ?? []);
-    const resembling = new Set(sharingForms.map(({ name }) => name));
-    resembling.delete(added);
-    const shown = Array.from(resembling, (other) => {
-      const isRemoved = !present.has(identify(other));
+    const resembling = new Map(sharingForms.map(({ name }) => [identify(name), name]));
+    resembling.delete(identity);
+    const shown = Array.from(resembling, ([otherIdentity, other]) => {
+      const isRemoved = !present.has(otherIdentity);
       return `${quote(other.text)}${isRemoved ? ', which is removed' : ''}`;
     });
     if (shown.length > 0) marks.push(`${subject} resembles ${shown.join(', ')}`);

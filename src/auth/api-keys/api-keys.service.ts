@@ -58,7 +58,7 @@ export class ApiKeysService {
     // A listed key may have any form, because somebody may have added it by SQL
     if (!listed && !hasValidChecksum(key)) return refused('malformed');
     const { unavailableReason } = this;
-    if (unavailableReason !== undefined) return undecided('no-key-list', unavailableReason, listed);
+    if (unavailableReason !== undefined) return undecided('no-key-list', unavailableReason, { owner: listed });
     if (!listed) return refused('unknown');
     const nowMs = this.clock.now();
     if (listed.revokedAtMs <= nowMs) return refused('revoked', { owner: listed });

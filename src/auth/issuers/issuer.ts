@@ -64,7 +64,7 @@ export class Issuer {
     return this.isReadingMetadata || this.keySet.isFetching;
   }
 
-  /** Fetches metadata and keys now, and then at intervals until `stop`. */
+  /** Fetches metadata and keys now and at intervals until `stop`. Keys without an address wait for metadata. */
   async start(): Promise<void> {
     await Promise.all([this.refreshMetadata(), this.keySet.refresh()]);
   }
@@ -75,6 +75,7 @@ export class Issuer {
     this.keySet.stop();
   }
 
+  /** @returns the present keys, or undefined if it is still not known whether the issuer has the key */
   async findNewKeys(keyId: string): Promise<SigningKeys | undefined> {
     return this.keySet.findNewKeys(keyId);
   }

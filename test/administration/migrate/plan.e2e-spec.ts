@@ -31,8 +31,7 @@ function inBothAreas(property: string, ...lines: string[]): string {
 }
 
 const READ_BY_POSITION = '(clients that read by position get another value)';
-const INSERT_TRANSFER = `insert into code_list_value (code_list, value, position)
-  values ('orderType', 'Transfer', null);`;
+const INSERT_TRANSFER = `insert into code_list_value (code_list, value) values ('orderType', 'Transfer');`;
 
 const HALF_A_YEAR_MS = 182 * 86_400_000;
 
@@ -147,7 +146,7 @@ order-scheduling
     expect(down.stdout).toContain('- Best no longer removed at ');
   });
 
-  /** Runs a plan on a machine whose clock is half a year ahead, and returns its output. */
+  /** Runs a plan in this process while its clock is half a year ahead, and returns the output. */
   async function planHalfAYearAhead(...words: string[]): Promise<string> {
     const clock = jest.spyOn(Date, 'now');
     clock.mockImplementation(() => Number(new Date()) + HALF_A_YEAR_MS);
@@ -314,7 +313,7 @@ describe('migrate plan reports what the service would do:', () => {
     expect({ status, stdout }).toEqual({ status: 2, stdout: expect.stringContaining(said) });
     expect(stdout.match(/^! .*/gm)).toHaveLength(1); // keys that cannot be read are not reported as lost, too
     expect(stdout).toContain(UNSAFE);
-    expect(stdout).toContain('\nCallers see this:\n'); // without removed codes, which running replicas go on serving
+    expect(stdout).toContain('\nCallers see this:\n'); // no removed codes: running replicas go on serving them
     expect(await readContents()).toEqual(before);
   });
 
