@@ -25,7 +25,7 @@ export type RefusalReason =
   | 'not-a-jwt'
   | 'algorithm'
   | 'critical'
-  | 'type'
+  | 'type' // the header parameter `typ`
   | 'issuer'
   | 'audience'
   | 'client'

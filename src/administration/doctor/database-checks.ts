@@ -145,7 +145,7 @@ const COUNT_KEYS = `select count(*)::int from public.api_key where ${KEY_STATE} 
 
 /** Reads with the service's own functions. They throw if the service could not read or serve the content. */
 export async function checkContent(session: Session, manager: EntityManager): Promise<CheckResult> {
-  await lockBeforeSnapshot(session, CODE_TABLES); // or a table that is truncated meanwhile would look empty
+  await lockBeforeSnapshot(session, CODE_TABLES); // first, or a table that is truncated now would look empty
   const rows = await readCodes(manager);
   assertAreas(rows);
   const [keyCount = 0] = await readColumn<number>(session, COUNT_KEYS);

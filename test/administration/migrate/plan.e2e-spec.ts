@@ -146,7 +146,7 @@ order-scheduling
     expect(down.stdout).toContain('- Best no longer removed at ');
   });
 
-  /** Runs a plan in this process while its clock is half a year ahead, and returns the output. */
+  /** Runs a plan in the process of the test, whose clock is half a year ahead meanwhile, and returns the output. */
   async function planHalfAYearAhead(...words: string[]): Promise<string> {
     const clock = jest.spyOn(Date, 'now');
     clock.mockImplementation(() => Number(new Date()) + HALF_A_YEAR_MS);
