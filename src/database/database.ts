@@ -19,7 +19,7 @@ import type { Session } from './session.js';
 import type { Table } from './tables.js';
 import { type Kind, type Limits, beginText, describeKind } from './transactions.js';
 
-const RETRY_INTERVAL_MS = 200;
+const CONNECT_RETRY_INTERVAL_MS = 200;
 /**
  * The limit for the answer to COMMIT or ROLLBACK. Without it, a command would wait for ever if the network loses the
  * answer, or if a synchronous standby that must confirm COMMIT is gone.
@@ -118,7 +118,7 @@ export class Database implements OnApplicationShutdown {
       } catch (error) {
         if (performance.now() >= retryUntilMs || !mayBecomeReachable(error)) throw this.toUnusableDatabase(error);
       }
-      await pause(RETRY_INTERVAL_MS);
+      await pause(CONNECT_RETRY_INTERVAL_MS);
     }
   }
 

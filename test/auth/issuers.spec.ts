@@ -1,4 +1,4 @@
-// What issuers publish by real HTTP, and when the service asks them. The test moves the clock, so that no test waits.
+// The service asks issuers over real HTTP. The tests move the clock, so that no test waits.
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type JWK, exportJWK } from 'jose';

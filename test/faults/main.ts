@@ -14,7 +14,7 @@ import { strangers } from './strangers.js';
 interface Run {
   /** The number of replicas at the beginning. */
   readonly replicas: number;
-  /** What happens to the service. The usage shows it. */
+  /** The description of the run, which the usage shows. */
   readonly event: string;
   /** The meaning of AMOUNT and PART. */
   readonly usage: string;

@@ -30,9 +30,9 @@ interface MomentReport {
   readonly mixed: string[];
   /** Replies with the codes of a moment that had not come yet. */
   readonly early: string[];
-  /** For each moment, the time from the first to the last replica that switched. */
+  /** The times between the switches of the first and the last replica, one for each moment. */
   readonly spreadsMs: number[];
-  /** For each moment and replica, the time from the moment until the replica switched. */
+  /** The times from a moment until a replica switched, one for each moment and replica. */
   readonly delaysMs: number[];
 }
 

@@ -15,7 +15,7 @@ interface LocalRun {
   readonly isTerminal?: boolean;
 }
 
-/** For each program NAME, the function of `administration/NAME.program.ts` that runs it. */
+/** The functions of `administration/NAME.program.ts` that run the programs, by NAME. */
 const RUNS = { migrate: 'runMigrate', keys: 'runKeys', codes: 'runCodes', doctor: 'runDoctor' } as const;
 
 type Runs = Readonly<Record<(typeof RUNS)[ProgramName], (io: ProgramIo) => Promise<void>>>;

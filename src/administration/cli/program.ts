@@ -35,7 +35,7 @@ interface ProgramOptions {
   readonly notes: string;
 }
 
-/** Without "--", npm keeps options in `npm_config_…`. Do not read them there: a setting in .npmrc would be an option. */
+/** Without "--", npm keeps options in `npm_config_…`. Do not read them there: .npmrc could then set an option. */
 const NPM_RULE = 'Without "--", npm reads the options itself and does not pass them on.';
 
 export function createProgram({ name, commands, notes }: ProgramOptions, { stdout }: ProgramIo): Command {

@@ -143,7 +143,7 @@ function hasText(line: string): boolean {
   return /[^\s,;]/.test(line.replaceAll('""', ''));
 }
 
-/** Returns the table with these columns, in any order. Files from before a nullable column was added lack the column. */
+/** Returns the table with these columns, in any order. A nullable column may be missing, as in older files. */
 function findTable(names: readonly string[]): Table | undefined {
   if (new Set(names).size < names.length) return undefined;
   return Object.values(CSV_TABLES).find((table) => {

@@ -36,8 +36,9 @@ const EMPTY_PLAN = { migrations: [], changes: [], refusals: [], marks: [], canBr
 const REVISION = `select stamp::text from public.revision where topic = 'codes'`;
 
 /**
- * A row for each key in force now (days is 0), and a row for each key that is still in force after NOTICE_DAYS. So a row
- * is lost if a migration makes a key end now, or earlier than NOTICE_DAYS from now. transactions.ts explains `pg_catalog.`
+ * A row for each key in force now (days is 0), and one for each key that is still in force after NOTICE_DAYS. If a
+ * migration ends a key now, or shortens its life to less than NOTICE_DAYS, a row is lost.
+ * transactions.ts says why some functions need `pg_catalog.`
  */
 const KEYS_IN_FORCE = `
   select pg_catalog.concat_ws(' ', id, encode(key_hash, 'hex'), days) as identity, client
@@ -182,8 +183,8 @@ function describeFaults({ codes, keys }: Seen): string[] {
 }
 
 /**
- * Finds keys that the migrations revoke, delete, change, or make end within NOTICE_DAYS. If a key is missing in `after`,
- * too, somebody else revoked the key meanwhile, and it is left out.
+ * Finds keys that the migrations revoke, delete, change, or make end within NOTICE_DAYS. A key that is missing in
+ * `after`, too, is left out: somebody else revoked the key meanwhile.
  */
 function describeLostKeys(before: Committed, tried: Seen, after: Committed): string[] {
   const identify = (keys: Attempt<readonly KeyInForce[]>): Set<string> =>

@@ -1,5 +1,5 @@
-// Applies and undoes migrations with node-pg-migrate. Each migration runs in a transaction of its own, together with its
-// row of pgmigrations. A run that is killed leaves no lock, and nothing of the migration that ran.
+// Applies and undoes migrations with node-pg-migrate. Each migration has a transaction of its own, which also writes
+// its row of pgmigrations. A run that is killed leaves no lock, and nothing of the migration that ran.
 //
 // The text of a migration is passed as a setting of the transaction, and EXECUTE in a `do` block runs the text. There,
 // PostgreSQL refuses commands that begin or end a transaction, and says where in the file an error is.
@@ -107,7 +107,7 @@ export function toStatements(script: Script, { serverVersion }: Session, limits?
     settings,
     `select set_config('order_lookup.file', ${dollarQuote(toExecutable(script))}, true)`,
     EXECUTE,
-    `${CHECK_CONSTRAINTS}; ${settings}`, // again: the migration may have changed the role, and node-pg-migrate writes its row
+    `${CHECK_CONSTRAINTS}; ${settings}`, // again, because node-pg-migrate's row must not depend on the migration's role
   ];
 }
 
@@ -125,7 +125,7 @@ function dollarQuote(text: string): string {
   return tag + text + tag;
 }
 
-/** The progress of a run. node-pg-migrate reports nothing, but loads a migration only after the COMMIT of the former. */
+/** The progress of a run. node-pg-migrate reports nothing, but loads a migration only after the last COMMIT. */
 class Progress {
   /** The script that runs now, for messages about its faults. */
   script: Script | undefined;

@@ -8,7 +8,7 @@ import { type Migration, chooseName, compareNames } from './migration-files.js';
  * ('2031-01-01'::timestamp) at time zone 'UTC'.
  */
 const QUOTED_TEXT = /'(?<text>[^'\n]*\d[^'\n]*)'(?!(?:::[a-z ]+)?\)*\s*at\s+time\s+zone)/gi;
-/** The zone at the end of a time: Z, CET, Europe/Berlin or +01. Without the colon before it, -01 of a date would match. */
+/** The zone at the end of a time: Z, CET, Europe/Berlin or +01. A colon must precede +01, unlike -01 in 2031-01-01. */
 const ZONE = /(?:\d ?Z|\s[A-Z]{3,5}|\s[A-Z]\w+\/\w+|:\S*\s?[+-]\d{1,2}(?::?\d{2})?)$/i;
 
 /**
