@@ -166,9 +166,12 @@ function hideSecrets(text: string): string {
   return withoutUser.replace(/([?#]).*$/s, '$1***');
 }
 
-/** Validates a property with `isValid`. */
-function Rule(isValid: (value: never, configuration: never) => boolean, options: ValidationOptions): PropertyDecorator {
-  const validate = (value: never, context?: { object: object }) => isValid(value, context?.object as never);
+/** Validates a property. `isValid` gets the value, of any type (`never`), and the whole configuration. */
+function Rule(
+  isValid: (value: never, configuration: Configuration) => boolean,
+  options: ValidationOptions,
+): PropertyDecorator {
+  const validate = (value: never, context?: { object: object }) => isValid(value, context?.object as Configuration);
   return ValidateBy({ name: 'rule', validator: { validate } }, options);
 }
 

@@ -25,19 +25,16 @@ export interface ConnectionFields {
 
 type TlsFields = Pick<TlsOptions, 'ca' | 'cert' | 'key' | 'rejectUnauthorized' | 'checkServerIdentity'>;
 
-/** #, / and ? would end the password, and % begins an escape. An @ would end the password only for psql. */
+/** #, / and ? would end the password, and % begins an escape. We accept an unescaped @, but psql does not. */
 const FORM =
   'a connection string such as postgres://user:password@host:5432/database is needed, ' +
   'with %40 for @, %2F for /, %3F for ?, %23 for # and %25 for % in user and password';
 
-/** Such as `postgres://user:password@one.example,two.example/orders`. */
-const SEVERAL_HOSTS_IN_ADDRESS = /^\w+:\/\/([^/?]*@)?[^@/?]*,[^@/?]*([/?]|$)/;
+/** The parts of a connection string. `new URL` would throw for an unescaped password such as `pass/word`. */
+const PARTS = /^\w+:\/\/(?<authority>[^/?]*)(?<path>[^?]*)\??(?<query>.*)$/s;
 const SEVERAL_HOSTS_IN_PARAMETER = /[?&]host=[^&]*,/; // such as postgres:///orders?host=one.example,two.example
 
-/**
- * Parameters that may contain an @, such as `user=name@tenant`. An @ in any other parameter means that an unescaped ?
- * in the password began the query.
- */
+/** Parameters that may contain an @, such as `user=name@tenant`. */
 const MAY_CONTAIN_AT = /^(application_name|options|password|user)=/;
 
 /**
@@ -90,7 +87,7 @@ function parseConnectionString(text: string, subject: string): ConnectionFields 
   if (!/^postgres(ql)?:\/\//.test(text)) throw new Error(`${subject} does not begin with postgres://: ${FORM}`);
   if (hasUnescapedDelimiter(text))
     throw new Error(`${subject} has an unescaped #, / or ? in user or password: ${FORM}`);
-  if (SEVERAL_HOSTS_IN_ADDRESS.test(text) || SEVERAL_HOSTS_IN_PARAMETER.test(text)) {
+  if (hasSeveralHosts(text)) {
     throw new Error(`${subject} names several hosts: name one that leads to the primary, such as HAProxy or PgBouncer`);
   }
   const describe = (error: NodeJS.ErrnoException) => `${subject} ${describeFault(error)}`;
@@ -120,18 +117,28 @@ function assertCertificates({ ca, cert, key }: TlsFields, subject: string): void
 }
 
 /**
- * Returns whether the password or the user contains an unescaped #, / or ?. In `postgres://u:12?a=secret@db.example/x`
- * the ? would begin the query. Messages would then show a part of the password as the port: host `u`, port 12.
+ * Returns whether the user or the password contains an unescaped #, / or ?. If such a string were parsed, messages would
+ * show a part of the password as the port.
  */
 function hasUnescapedDelimiter(text: string): boolean {
-  const [, query = ''] = /\?(.*)/s.exec(text) ?? [];
-  const parameters = query.split('&');
-  const hasAtInPath = /^\w+:\/\/[^/?]*\/[^?]*@/.test(text); // such as postgres://user:pass/word@host/orders
-  const hasAtInParameter = parameters.some((parameter) => parameter.includes('@') && !MAY_CONTAIN_AT.test(parameter));
-  return text.includes('#') || hasAtInPath || hasAtInParameter;
+  const { path = '', query = '' } = PARTS.exec(text)?.groups ?? {};
+  if (text.includes('#')) return true;
+  // postgres://user:12/secret@host/orders: the @ before the host is in the path
+  if (path.includes('@')) return true;
+  // postgres://user:12?a=secret@host/orders: the @ before the host is in a parameter
+  return query.split('&').some((parameter) => parameter.includes('@') && !MAY_CONTAIN_AT.test(parameter));
 }
 
-/** Replaces `system`, which pg would take for a file. The CAs are then those of Node.js and NODE_EXTRA_CA_CERTS. */
+function hasSeveralHosts(text: string): boolean {
+  const { authority = '' } = PARTS.exec(text)?.groups ?? {};
+  const hosts = authority.slice(authority.lastIndexOf('@') + 1);
+  return hosts.includes(',') || SEVERAL_HOSTS_IN_PARAMETER.test(text);
+}
+
+/**
+ * Replaces `sslrootcert=system`, because pg would read a file `system`. `sslmode=verify-full` turns TLS on, with the CAs
+ * of Node.js and NODE_EXTRA_CA_CERTS.
+ */
 function replaceSystemAuthorities(text: string): string {
   return text.replace(/(?<=[?&])sslrootcert=system(?=&|$)/, 'sslmode=verify-full');
 }
@@ -142,8 +149,10 @@ function replaceSystemAuthorities(text: string): string {
  */
 function toTlsOptions(ssl: boolean | TlsFields | undefined, parsed: ConnectionOptions): ConnectionFields['ssl'] {
   const { sslmode } = parsed;
-  if (typeof parsed.ssl === 'string') return parsed.ssl !== 'false'; // only true, 1 and 0 are parsed: JDBC has require
-  if (typeof ssl !== 'object' || sslmode === 'verify-ca') return ssl; // verify-ca accepts every name, as in libpq
+  // `parse` converts only true, 1 and 0. Any other text except `false` turns TLS on, such as ssl=require
+  if (typeof parsed.ssl === 'string') return parsed.ssl !== 'false';
+  if (typeof ssl !== 'object') return ssl;
+  if (sslmode === 'verify-ca') return ssl; // verify-ca accepts every name, as in libpq
   const { ca, cert, key } = ssl;
   return { ca, cert, key, rejectUnauthorized: sslmode !== 'no-verify' };
 }

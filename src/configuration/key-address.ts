@@ -7,7 +7,7 @@ interface HttpSetting {
 /** Returns whether signing keys may be fetched from an address. Over plain http, anybody could replace the keys. */
 export function isKeyAddress(text: string, { OAUTH_ALLOW_HTTP }: HttpSetting): boolean {
   if (!URL.canParse(text) || text.includes('#')) return false;
-  // The text is parsed, because Google's addresses have an @ in the path, where it ends no user name
+  // A search for @ in the text would refuse Google's addresses, which have an @ in the path
   const { protocol, hostname, username, password } = new URL(text);
   if (username !== '' || password !== '') return false; // the log would show them
   if (protocol === 'https:') return true;

@@ -8,7 +8,7 @@ it.each([
   { name: 'both are set', environment: { no_proxy: '', NO_PROXY: 'unread' }, expected: '127.0.0.1' },
   { name: 'no_proxy exempts this host already', environment: { no_proxy: '127.0.0.1' }, expected: '127.0.0.1' },
   { name: 'no_proxy exempts every host', environment: { no_proxy: '*' }, expected: '*' },
-])('fetch does not ask the proxy for a host if $name', ({ environment, expected }) => {
+])('exempts a host from the proxy if $name', ({ environment, expected }) => {
   const changed: NodeJS.ProcessEnv = { ...environment };
   exemptFromProxy('127.0.0.1', changed);
   expect(changed['no_proxy']).toBe(expected);
