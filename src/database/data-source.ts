@@ -107,7 +107,7 @@ export async function borrowSession(source: DataSource): Promise<BorrowedSession
   session.abandon();
   await runner.release();
   throw new Error(
-    `its server is PostgreSQL ${serverVersion} with the encoding ${serverEncoding}, ` +
+    `the server is PostgreSQL ${serverVersion} with the encoding ${serverEncoding}, ` +
       `and PostgreSQL ${OLDEST_VERSION} or later with the encoding ${ENCODING} is needed`,
   );
 }

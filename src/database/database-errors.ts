@@ -75,7 +75,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
     connectRemedy: 'Allow the role to connect: grant connect on database DATABASE to ROLE;',
     commandRemedy: 'Name a role that may do this in the connection string, such as order_lookup_owner.',
   },
-  // check_violation: outside of migrations, the client's name in `keys` is the only text that a user chooses
+  // check_violation: outside of migrations, the name of an API key's client is the only text that a user chooses
   '23514': { commandRemedy: 'Shorten the text, or remove spaces around it and characters that nobody sees.' },
   // undefined_table
   '42P01': {

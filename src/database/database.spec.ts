@@ -181,6 +181,7 @@ it.each([
   async ({ kind, text }) => {
     const ended = await createDatabase();
     const database = open(ended.url, COMMAND_USE);
+    // The spy begins when the work is done, so it records only the end of the transaction
     const queries = await database.within(kind, async (session) => jest.spyOn(session, 'query'));
     expect(queries.mock.calls).toEqual([[{ text, query_timeout: 20_000 }]]);
     await database.close();

@@ -88,7 +88,10 @@ export class Database implements OnApplicationShutdown {
     }
   }
 
-  /** Waits for a running attempt to connect. Nest closes only a connected source: the new session would stay open. */
+  /**
+   * Waits for a running attempt to connect. Nest closes only a connected source, so without the wait the new session
+   * would stay open.
+   */
   async onApplicationShutdown(): Promise<void> {
     this.isClosing = true;
     try {
@@ -133,8 +136,9 @@ export class Database implements OnApplicationShutdown {
     try {
       return await borrowSession(this.source);
     } catch (error) {
-      const hasOtherCallerBegun = this.initialization !== ownAttempt; // it was refused, too, and connects again
-      if (isLoginRefused(error) && !hasOtherCallerBegun) this.initialization = undefined;
+      // False if another caller was refused first, and has reset `initialization`. A newer attempt may then be running
+      const isLatestAttempt = this.initialization === ownAttempt;
+      if (isLoginRefused(error) && isLatestAttempt) this.initialization = undefined;
       throw error;
     }
   }

@@ -1,6 +1,7 @@
 // Describes the tables from the decorators of their entities, without a connection. The service's queries and the
 // commands codes, plan and drift use these descriptions. So they know a new column as soon as its entity has it.
 import { getMetadataArgsStorage } from 'typeorm';
+import type { ColumnMetadataArgs } from 'typeorm/metadata-args/ColumnMetadataArgs.js';
 import { ApiKey, AreaProperty, CodeList, CodeListValue, CommunicationCode } from './entities.js';
 
 export interface Column {
@@ -47,12 +48,8 @@ export function describeTable(entity: Entity): Table {
   return { name: table.name, columns: [...key, ...others], key: key.map(({ name }) => name), order };
 }
 
-type ColumnArguments = ReturnType<ReturnType<typeof getMetadataArgsStorage>['filterColumns']>[number];
-
-function describeColumn({
-  propertyName: property,
-  options: { name = property, type, primary, nullable },
-}: ColumnArguments): Column {
+function describeColumn({ propertyName: property, options }: ColumnMetadataArgs): Column {
+  const { name = property, type, primary, nullable } = options;
   return { name, property, type: String(type), isKey: primary === true, isNullable: nullable === true };
 }
 

@@ -4,7 +4,7 @@ import { type TestDatabase, createDatabase } from '../../test/support/database.j
 import { parseDatabaseAddress } from '../configuration/database-url.js';
 import { COMMAND_USE, sourceOptions } from './data-source.js';
 import { Database } from './database.js';
-import { type Kind, MIGRATION_SESSION, RUNNER_SESSION, describeKind, settingsText } from './transactions.js';
+import { type Kind, MIGRATION_SESSION, RUNNER_SESSION, describeKind } from './transactions.js';
 
 /** The settings that the test gives to the database. Our transactions use other values. */
 const DATABASE_SETTINGS = {
@@ -31,7 +31,7 @@ let database: Database;
 beforeAll(async () => {
   server = await createDatabase();
   for (const [name, value] of Object.entries(DATABASE_SETTINGS))
-    await server.query(`alter database ${server.name} set ${name} = ${name === 'search_path' ? value : `'${value}'`}`);
+    await server.query(`alter database ${server.name} set ${name} = '${value}'`);
   const fields = parseDatabaseAddress({ DATABASE_URL: server.url });
   database = new Database(new DataSource(sourceOptions(fields, COMMAND_USE)), fields, COMMAND_USE);
 });
@@ -51,7 +51,6 @@ interface Setting {
 /** Returns the settings that apply in a transaction of the kind. */
 function readSettings(kind: Kind, names: readonly string[]): Promise<Record<string, string>> {
   return database.within(kind, async (session) => {
-    if (kind === 'migration') await session.query(settingsText(kind, session.serverVersion));
     const { rows } = await session.query<Setting>(READ_SETTINGS, [names]);
     return Object.fromEntries(rows.map(({ name, value }) => [name, value]));
   });

@@ -5,9 +5,9 @@ import { escapeLiteral } from 'pg';
 /**
  * The settings that results depend on. They are `local`, because a pooler gives the session to another client later.
  *
- * DANGER: our SQL calls somebody's function in `public` if only its types fit exactly
+ * DANGER: our SQL calls somebody's function or operator in `public` if no other has exactly the types of the arguments
  * (docs/decisions.md#the-search-path). So write `pg_catalog.` before functions that take any type, such as `format`.
- * Cast a regclass to oid before you compare it.
+ * Cast a regclass to oid before you compare the two: PostgreSQL itself has no `=` for them.
  */
 const RESULT_SETTINGS = [
   'set local search_path = public, pg_temp',
@@ -64,7 +64,7 @@ export interface Limits {
 interface TransactionKind extends Limits {
   readonly isolation: 'repeatable read' | 'read committed';
   readonly access: 'read only' | 'read write';
-  /** With `off`, a query fails if a policy would hide rows. With `on`, it returns the other rows, as in psql. */
+  /** With `off`, a query fails if a policy would hide rows. With `on`, it returns the rows that the policy shows. */
   readonly rowSecurity: 'on' | 'off';
   readonly settings: readonly string[];
   readonly ending: 'commit' | 'rollback';
