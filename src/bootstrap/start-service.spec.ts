@@ -138,7 +138,7 @@ it('the ports open after everything is initialized, and the management port firs
 
 it('health and metrics are answered until everything else has ended', async () => {
   const looksAtEnd: unknown[] = [];
-  let look = (): Promise<unknown> => Promise.resolve();
+  let look = (): Promise<unknown> => Promise.resolve(); // replaced below, when the addresses are known
   prepare = (app) => {
     jest.spyOn(app.get(Tracing), 'stop').mockImplementation(async () => {
       looksAtEnd.push(await look()); // the traces end last

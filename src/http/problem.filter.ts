@@ -41,7 +41,7 @@ export class ProblemFilter implements ExceptionFilter {
       if (!isWhole) response.destroy(); // the cut connection shows the caller that the answer is not whole
       return;
     }
-    // Makes an HttpException of a body parser's error: Nest itself calls mapException only for errors of middleware
+    // Nest itself maps only errors of middleware, and not errors of a body parser that an interceptor runs
     const exception = this.adapterHost.httpAdapter.mapException(thrown);
     const problem = toProblem(exception);
     context.problem = problem.slug;

@@ -164,8 +164,8 @@ interface AddressSources {
 /** Returns the address that the outermost of our proxies wrote into X-Forwarded-For, else that of the connection. */
 function findClientAddress({ peer, forwarded, hops }: AddressSources): string | undefined {
   const peerAddress = peer === undefined ? undefined : stripIpv4Prefix(peer);
-  // Never more than `hops`. With fewer, the request did not pass all proxies: the client may have written the address
-  if (forwarded.length !== hops) return peerAddress;
+  // With fewer entries, the request did not pass all proxies, and the client may have written the address
+  if (forwarded.length < hops) return peerAddress;
   const [outermost] = forwarded;
   if (outermost === undefined) return peerAddress;
   const address = stripIpv4Prefix(stripPort(outermost));

@@ -1,4 +1,4 @@
-// The pages of problem types are made from the same table, so a test of the pages sees no text that is missing here.
+// Tests of the pages cannot notice a text that is missing in the table, because the pages are made from it.
 import { expect, it } from '@jest/globals';
 import { problemTypes } from './problem-types.js';
 
