@@ -164,7 +164,7 @@ export class IssuerKeys {
     const configured = OAUTH_JWKS_URI[OAUTH_ISSUER.indexOf(issuer)];
     const address = configured || (await discover(issuer, this.configuration)).jwks_uri;
     const keys = readKeys(address, await fetchJson(address));
-    return { address, keys: await toSigningKeys({ keys }) };
+    return { address, keys: await toSigningKeys(keys) };
   }
 }
 

@@ -18,7 +18,10 @@ import {
 export const REFRESH_INTERVAL_MS = 35_000;
 /** The time between the starts of two fetches after a failure. Unknown key ids cause at most one fetch in this time. */
 export const RETRY_INTERVAL_MS = 5_000;
-/** The least pause between two fetches, except that a fetch for an unknown key id may begin earlier. */
+/**
+ * The least pause between two fetches, except that a fetch for an unknown key id may begin earlier. It is also the
+ * least time between two answers that withdraw a key. If you change it, change docs/identity-providers.md, too.
+ */
 const MIN_PAUSE_MS = 1_000;
 const MAX_CALLER_WAIT_MS = 2_000;
 /** Keys of this age are not used any more, even if the issuer cannot be reached. */
@@ -26,13 +29,13 @@ const MAX_AGE_SECONDS = 24 * 3_600;
 
 /**
  * The result of the last fetch. It decides when the next fetch begins:
- * - `complete`: the fetched set has all keys in use, or the state before was `lacking`.
- * - `lacking`: a key is in use that the fetched set lacks. The next fetch shows whether the key is withdrawn.
+ * - `settled`: the fetched set has all keys in use. After `lacking`, it may also still lack a key.
+ * - `lacking`: the fetched set lacks a key in use. The next fetch shows whether the key is withdrawn.
  * - `unusable`: there was no usable answer, or no key in use can verify a token.
  */
-type State = 'complete' | 'lacking' | 'unusable';
+type State = 'settled' | 'lacking' | 'unusable';
 const DELAYS_MS: Readonly<Record<State, number>> = {
-  complete: REFRESH_INTERVAL_MS,
+  settled: REFRESH_INTERVAL_MS,
   lacking: MIN_PAUSE_MS,
   unusable: RETRY_INTERVAL_MS,
 };
@@ -107,23 +110,27 @@ export class KeySet {
   }
 
   /**
-   * Fetches the keys if the key id is unknown. Waits at most 2 s: then the fetch goes on, but nobody waits for it.
+   * Fetches the keys if the key id is unknown, unless the last fetch began less than 5 s ago. Waits at most 2 s: then
+   * the fetch goes on, but nobody waits for it.
    * @returns the present keys, or undefined if it is still not known whether the issuer has the key
    */
   async findNewKeys(keyId: string): Promise<SigningKeys | undefined> {
     await waitAtMost(MAX_CALLER_WAIT_MS, this.fetchIfUnknown(keyId));
-    const isAnswered = !this.isFetching && this.failure.failuresInARow === 0;
-    return isAnswered || this.has(keyId) ? this.keys : undefined;
+    if (this.has(keyId)) return this.keys;
+    const hasLastFetchSucceeded = !this.isFetching && this.failure.failuresInARow === 0;
+    return hasLastFetchSucceeded ? this.keys : undefined;
   }
 
   /**
-   * Waits for the running fetch. If its answer lacks the key, waits for one more fetch, because the first one may have
-   * begun before the key was published.
+   * Waits for a running fetch. If its answer lacks the key, the fetch may have begun before the key was published. So
+   * a second fetch follows, if it is due.
    */
   private async fetchIfUnknown(keyId: string): Promise<void> {
     await this.running;
+    if (this.has(keyId)) return;
     const isDue = performance.now() - this.beganAtMs >= RETRY_INTERVAL_MS;
-    if (!this.has(keyId) && (this.isFetching || isDue)) await this.refresh();
+    const isNextFetchRunning = this.isFetching; // another caller that waited has begun it
+    if (isDue || isNextFetchRunning) await this.refresh();
   }
 
   private has(keyId: string): boolean {
@@ -162,7 +169,7 @@ export class KeySet {
   }
 
   private async replaceKeys(usedKeys: readonly UsedKey[]): Promise<void> {
-    const keys = await toSigningKeys({ keys: usedKeys.map(({ jwk }) => jwk) });
+    const keys = await toSigningKeys(usedKeys.map(({ jwk }) => jwk));
     this.usedKeys = usedKeys;
     this.state = this.findState(keys.usableCount);
     if (this.state === 'lacking') this.logLacking();
@@ -176,7 +183,7 @@ export class KeySet {
     if (usableCount === 0) return 'unusable';
     const isAnyLacking = this.usedKeys.some(({ lackedSinceMs }) => lackedSinceMs !== undefined);
     // `lacking` never follows `lacking`: otherwise an issuer whose nodes have different keys would be asked each second
-    return isAnyLacking && this.state !== 'lacking' ? 'lacking' : 'complete';
+    return isAnyLacking && this.state !== 'lacking' ? 'lacking' : 'settled';
   }
 
   private logLacking(): void {
@@ -217,17 +224,17 @@ export class KeySet {
 }
 
 /**
- * Returns the fetched keys, and those used keys that answers have lacked for less than MIN_PAUSE_MS. So a key that two
- * answers lack is withdrawn. Keys are sorted, because the nodes of an issuer may order them differently.
+ * Returns the fetched keys, and the used keys that are not withdrawn. A key is withdrawn if two answers lack it, and
+ * their fetches began MIN_PAUSE_MS apart or more. Keys are sorted: the nodes of an issuer may order them differently.
  */
 function mergeKeys(usedKeys: readonly UsedKey[], fetched: readonly JWK[], beganAtMs: number): UsedKey[] {
   const present = fetched.map((jwk) => ({ jwk, identity: identifyKey(jwk), lackedSinceMs: undefined }));
   const identities = new Set(present.map(({ identity }) => identity));
   const lacking = usedKeys
     .filter(({ identity }) => !identities.has(identity))
-    .map((key) => ({ ...key, lackedSinceMs: key.lackedSinceMs ?? beganAtMs }))
-    .filter(({ lackedSinceMs }) => beganAtMs - lackedSinceMs < MIN_PAUSE_MS);
-  return [...present, ...lacking].sort((one, other) => (one.identity < other.identity ? -1 : 1));
+    .map((key) => ({ ...key, lackedSinceMs: key.lackedSinceMs ?? beganAtMs }));
+  const notWithdrawn = lacking.filter(({ lackedSinceMs }) => beganAtMs - lackedSinceMs < MIN_PAUSE_MS);
+  return [...present, ...notWithdrawn].sort((one, other) => (one.identity < other.identity ? -1 : 1));
 }
 
 /** Returns the key id and the public key as one text. The id alone is not enough: an issuer may use it again. */

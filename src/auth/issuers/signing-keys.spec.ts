@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { expect, it } from '@jest/globals';
+import type { JWK } from 'jose';
 import { readKeys, toSigningKeys } from './signing-keys.js';
 
 const generateRsaKeys = (modulusLength: number) => {
@@ -28,7 +29,7 @@ it.each([
   { what: 'a shared secret', key: { kty: 'oct', k: 'AAAA' }, count: 0 },
   { what: 'a key whose members have wrong types', key: { kty: 7, use: {}, alg: [], key_ops: 'x' }, count: 0 },
 ])('$what gives $count keys that can verify a token', async ({ key, count }) => {
-  const { usableCount } = await toSigningKeys({ keys: [key] });
+  const { usableCount } = await toSigningKeys([key as JWK]);
   expect(usableCount).toBe(count);
 });
 

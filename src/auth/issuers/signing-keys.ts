@@ -1,14 +1,13 @@
 import { type CryptoKey, type JSONWebKeySet, type JWK, type JWTVerifyGetKey, createLocalJWKSet } from 'jose';
 import { IssuerFault } from './issuer-fault.js';
 
+const RSA_ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'];
+const CURVE_ALGORITHMS = ['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
 /**
  * The accepted algorithms, all of them asymmetric (RFC 8725 section 3.1). If you add a MAC, such as HS256, everybody
  * can sign tokens, because the public key is then the secret.
  */
-export const ALGORITHMS: readonly string[] = [
-  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
-  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
-];
+export const ALGORITHMS: readonly string[] = [...RSA_ALGORITHMS, ...CURVE_ALGORITHMS];
 export const NO_USABLE_KEY_REMEDY =
   'The issuer has to publish public keys for signatures: RSA of at least 2048 bits, EC (P-256, P-384, P-521) or Ed25519';
 /** jose looks at every key for each token. A document of 1 MiB with 350,000 keys would block the process. */
@@ -52,13 +51,11 @@ export function selectDecidingMembers({ kid, kty, use, alg, crv }: JWK): Partial
   return { kid, kty, use, alg, crv };
 }
 
-/** @throws JWKSInvalid if the document is no key set */
-export async function toSigningKeys(document: unknown): Promise<SigningKeys> {
-  const keySet = document as JSONWebKeySet;
-  createLocalJWKSet(keySet); // checks the form
-  const areUsable = await Promise.all(keySet.keys.map(canVerify));
-  const find = createLocalJWKSet({ keys: keySet.keys.map(removeEd25519Algorithm) });
-  return { document: keySet, find, usableCount: areUsable.filter(Boolean).length };
+/** @param keys the result of `readKeys` */
+export async function toSigningKeys(keys: readonly JWK[]): Promise<SigningKeys> {
+  const areUsable = await Promise.all(keys.map(canVerify));
+  const find = createLocalJWKSet({ keys: keys.map(removeEd25519Algorithm) });
+  return { document: { keys: [...keys] }, find, usableCount: areUsable.filter(Boolean).length };
 }
 
 /**
