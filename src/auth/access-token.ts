@@ -13,11 +13,16 @@ export const MAX_TOKEN_BYTES = MAX_HEADER_BYTES - RESERVED_FOR_OTHER_HEADERS_BYT
  */
 const COMPACT_FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
-/**
- * Claims that say what kind of token it is, such as `"token_use": "id"`. They belong to Keycloak, Cognito, Oracle,
- * Casdoor and PingAM, in this order. The last two belong to home-made issuers.
- */
-const KIND_CLAIMS = ['typ', 'token_use', 'tok_type', 'tokenType', 'tokenName', 'token_type', 'type'];
+/** Claims that say what kind of token it is, such as `"token_use": "id"`. */
+const KIND_CLAIMS = [
+  'typ', // Keycloak
+  'token_use', // Cognito
+  'tok_type', // Oracle
+  'tokenType', // Casdoor
+  'tokenName', // PingAM
+  'token_type', // home-made issuers
+  'type', // home-made issuers
+];
 /**
  * The kinds that are refused, as `readKind` writes them. `it` and `rt` are Oracle's ID and refresh token. If a kind is
  * missing here, its tokens are accepted. Never add `bearer`, `access` or `at`: they mean access tokens.

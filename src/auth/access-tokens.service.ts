@@ -180,7 +180,7 @@ function checkKindAndClient(
   return hasExpiry(claims) ? accepted(claims) : refused('no-expiry', { tokenClient });
 }
 
-/** Verifies a token. If it has no key id and several keys fit, jose throws an error with these keys: each is tried. */
+/** Verifies a token. If several keys fit, jose throws an error that iterates over these keys: each is tried. */
 async function verifyWithAnyKey(
   text: string,
   findKey: JWTVerifyGetKey,
@@ -189,8 +189,9 @@ async function verifyWithAnyKey(
   try {
     return await jwtVerify(text, findKey, options);
   } catch (error) {
-    if (error instanceof errors.JWKSMultipleMatchingKeys) return tryEachKey(text, error, options);
-    throw error;
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    const fittingKeys: AsyncIterable<CryptoKey> = error;
+    return tryEachKey(text, fittingKeys, options);
   }
 }
 

@@ -27,7 +27,7 @@ const TOKEN_CREDENTIAL: Credential = {
   notValid: 'Authorization contains no valid access token.',
 };
 
-/** A credential that the answer names, with the reason that only the log shows. */
+/** A credential that the answer names. `describeRefusal` decides whether the answer also says the reason. */
 interface RefusedCredential {
   readonly credential: Credential;
   readonly reason: RefusalReason;
@@ -64,12 +64,12 @@ export class Refusals {
       return createRepeatedProblem(repeated);
     }
     const isTokenMissing = tokenRefusals.some(({ reason }) => reason === 'missing');
-    // A token that was sent is not checked, nor is another scheme such as Basic. So the answer names only the key
+    // Without an accepted key, we do not check what Authorization contains, a token or Basic. So only the key is named
     if (!isTokenMissing) {
       this.note(request, [keyRefusal], key.owner);
       return key.outcome === 'undecided' ? createUndecidedProblem(key) : createUnauthorizedProblem([keyRefusal]);
     }
-    // Without a token the answer is 401, and names both headers. A key that cannot be checked is not named
+    // The answer is 401, even if the key cannot be checked now. Such a key is not named, because it may be valid
     const refused = key.outcome === 'undecided' ? tokenRefusals : [keyRefusal, ...tokenRefusals];
     this.note(request, refused, key.owner);
     return createUnauthorizedProblem(refused);

@@ -63,7 +63,7 @@ describe('the use of a key', () => {
   });
 });
 
-it('a slow write delays the next write, because there are only three sessions', async () => {
+it('a slow write delays the next write, so that codes and keys keep two of the three database sessions', async () => {
   let release = (): void => undefined;
   database.finishWrite = () =>
     new Promise((resolve) => {
