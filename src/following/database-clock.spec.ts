@@ -6,7 +6,7 @@ const DAY_MS = 86_400_000;
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-it('is never ahead of a clock of the same speed, and comes nearer to it with each answer that took less time', () => {
+it('is never ahead of a database clock of the same speed, and comes nearer to it with a faster answer', () => {
   const clock = new DatabaseClock();
   const startMs = performance.now();
   const behindMs = (): number => DAY_MS + performance.now() - startMs - clock.now();
@@ -33,7 +33,7 @@ it('is never ahead of a clock of the same speed, and comes nearer to it with eac
   expect(behindMs()).toBeCloseTo(4);
 });
 
-it('is ahead of a database whose clock runs slower by at most the time of one answer', () => {
+it('is ahead by at most the time of one answer if the clock of the database runs slower', () => {
   const clock = new DatabaseClock();
   let databaseEpochMs = DAY_MS;
   const aheadMs: number[] = [];

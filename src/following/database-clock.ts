@@ -10,7 +10,7 @@ export interface ClockMeasurement {
 /**
  * An estimate of the database's clock. Each poll corrects it. Between two polls it advances with the monotonic clock of
  * this process, which nobody can set. After a poll it is wrong by at most the time that the answer took. Usually it is
- * slow. If the database's clock runs slower or was set back, it is fast, and serves a code before its `valid_from`.
+ * behind. If the database's clock runs slower or was set back, it is ahead: a code is served before its `valid_from`.
  */
 @Injectable()
 export class DatabaseClock {
@@ -30,7 +30,7 @@ export class DatabaseClock {
 
   /**
    * Corrects the clock. The database read its clock between question and answer, so the right offset is between two
-   * bounds. If ours is outside of them, the lower bound replaces it: with the higher one, the clock would be fast.
+   * bounds. If ours is outside of them, the lower bound replaces it: with the higher one, the clock would be ahead.
    */
   correct(measurement: ClockMeasurement): void {
     const { databaseEpochMs, askedAtMonotonicMs, answeredAtMonotonicMs } = measurement;

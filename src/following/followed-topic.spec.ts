@@ -153,7 +153,7 @@ describe('content that cannot be prepared', () => {
     expect(topic).toMatchObject({ value: 'a', failureReason: undefined });
   });
 
-  it('leaves the topic without a value if it is the first content, until the next revision is served', async () => {
+  it('leaves the topic without a value if nothing was served before, and the next revision is served', async () => {
     const { topic, change, lines } = start({ content: BAD });
     await polled();
     expect(topic).toMatchObject({ value: undefined, failureReason: 'it is bad', ageSeconds: Infinity });

@@ -63,8 +63,8 @@ interface Served<T> {
 }
 
 /**
- * Content that was read, while `prepare` is still running or after it has failed. If somebody changed the content while
- * the triggers were off, its revision is that of the served value: ask `isUnprepared` before you compare with `served`.
+ * Content whose `prepare` is still running or has failed. If somebody changed it while the triggers were off, it has
+ * the revision of `served`. So ask `isUnprepared` before you compare with `served`, or a poll confirms the old value.
  */
 interface Unprepared {
   readonly revision: string;
@@ -136,6 +136,7 @@ export class FollowedTopic<T, Rows = unknown> {
       const revision = await this.poll();
       if (!this.isUnprepared(revision)) this.unprepared = undefined; // other content has replaced it
       if (this.isReadingDue(revision)) await this.readAndServe();
+      // While content is unprepared, polls succeed, but the failure of `prepare` lasts
       if (!this.unprepared) this.failure.noteSuccess();
       return true;
     } catch (error) {
@@ -144,7 +145,6 @@ export class FollowedTopic<T, Rows = unknown> {
     }
   }
 
-  /** Asks for the revision, and notes whether the database answers. */
   private async poll(): Promise<string> {
     try {
       const revision = await this.askForRevision();
@@ -175,7 +175,7 @@ export class FollowedTopic<T, Rows = unknown> {
 
   private isReadingDue(revision: string): boolean {
     const nowMs = performance.now();
-    // First, because the second condition is true for such content: it would be read again at each poll
+    // First, because the last line returns true for unprepared content: such content would be read again at each poll
     if (revision === this.unprepared?.revision) return nowMs >= this.unprepared.readAgainAtMonotonicMs;
     return revision !== this.served?.revision || nowMs >= this.readDueAtMonotonicMs;
   }

@@ -6,7 +6,7 @@ import { Metrics } from '../telemetry/metrics.js';
 import { DatabaseClock } from './database-clock.js';
 import { FollowingService } from './following.service.js';
 
-it('the end waits for the polls that are running, because their sessions are closed next', async () => {
+it('the shutdown waits for the running polls, because their sessions are closed next', async () => {
   const polls: (() => void)[] = [];
   const waitForTest = () => new Promise<never>((_resolve, reject) => polls.push(() => reject(new Error('closed'))));
   const database = { within: waitForTest } as unknown as Database;
