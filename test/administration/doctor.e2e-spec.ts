@@ -388,9 +388,15 @@ describe('the doctor finds a fault of the database:', () => {
   });
 });
 
-it('the doctor calls none of the functions that others have put into public', async () => {
+it('the doctor calls none of the functions and operators that others have put into public', async () => {
   const other = await createDatabaseToDamage();
-  await other.query('drop trigger record_update on api_key'); // so that statements are printed, too
+  // So that statements are printed, and an object of an extension is left out
+  await other.query(
+    `drop trigger record_update on api_key;
+     create extension pg_trgm;
+     alter table code_list owner to order_lookup_service;
+     alter function similarity owner to order_lookup_service`,
+  );
   const expected = await examine(other);
   for (const foreign of [
     'function public.format(text, text) returns text',
@@ -399,8 +405,10 @@ it('the doctor calls none of the functions that others have put into public', as
     'function public.format(text, text, name, name) returns text',
     'function public.concat(text, text) returns text',
     'function public.unnest(text[]) returns setof text',
+    'function public.is_same(oid, regclass) returns boolean',
   ])
     await other.query(`create ${foreign} language plpgsql as $$ begin raise exception 'foreign'; end $$`);
+  await other.query('create operator public.= (leftarg = oid, rightarg = regclass, function = public.is_same)');
   await other.query(
     `create aggregate public.array_agg(text) (sfunc = array_append, stype = text[], initcond = '{foreign}')`,
   );

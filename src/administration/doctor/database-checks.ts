@@ -1,5 +1,6 @@
 // The doctor's checks of the database. Each runs in a transaction of its own, and all use one session. If a check
-// throws an error, the doctor reports a fault.
+// throws an error, the doctor reports a fault. In the SQL, functions that take any type have their schema in front, and
+// a regclass is cast to oid: docs/decisions.md ("The search path") says why.
 import type { EntityManager } from 'typeorm';
 import { CLOCK_SKEW_SECONDS } from '../../auth/access-tokens.service.js';
 import { lockBeforeSnapshot } from '../../database/database.js';
@@ -17,7 +18,7 @@ const SERVER = `
   select
     pg_catalog.format('PostgreSQL %s, database %s, role %s',
       current_setting('server_version'), current_database(), current_user) as text,
-    pg_catalog.pg_is_in_recovery() as "isStandby"`;
+    pg_is_in_recovery() as "isStandby"`;
 
 export async function checkDatabase(session: Session): Promise<CheckResult> {
   const { rows } = await session.query<{ text: string; isStandby: boolean }>(SERVER);
@@ -30,15 +31,13 @@ export async function checkDatabase(session: Session): Promise<CheckResult> {
   );
 }
 
-/** The service refuses good tokens if the clocks differ by this time or more. */
+/** If this machine's clock is wrong by this time or more, the service refuses good tokens. */
 const TOLERATED_OFFSET_MS = CLOCK_SKEW_SECONDS * 1000;
 
 /** Assumes that the database reads its clock halfway between the query and its answer. */
 export async function checkClock(session: Session): Promise<CheckResult> {
   const askedAtMs = Date.now();
-  const { rows } = await session.query<{ ms: string }>(
-    'select extract(epoch from pg_catalog.clock_timestamp()) * 1000 as ms',
-  );
+  const { rows } = await session.query<{ ms: string }>('select extract(epoch from clock_timestamp()) * 1000 as ms');
   const middleMs = (askedAtMs + Date.now()) / 2;
   const offsetMs = middleMs - Number(rows[0]?.ms);
   if (Math.abs(offsetMs) < NOTICEABLE_OFFSET_MS) return ok("this machine's clock agrees with the database's");
@@ -64,63 +63,61 @@ export async function checkMigrations(session: Session): Promise<CheckResult> {
   return ok('all applied');
 }
 
-/** The rights of the present role on the tables $1. The rights on a missing table are null. */
+/** One row for each table of $1: the rights of the present role, or null if the table is missing. */
 const RIGHTS = `
   select
     current_user as role,
-    coalesce(pg_catalog.array_agg(name) filter (where may_read is null), '{}') as missing,
-    coalesce(pg_catalog.array_agg(name) filter (where not may_read), '{}') as unread,
-    coalesce(bool_or(may_write), false) as "canWrite"
+    name as table,
+    has_table_privilege(id, 'select') as "canRead",
+    has_table_privilege(id, 'insert, update, delete, truncate') as "canWrite" -- true if the role has one of these rights
   from pg_catalog.unnest($1::text[]) as name
-  cross join lateral (select to_regclass('public.' || name)::oid as id) as found
-  cross join lateral (
-    select
-      has_table_privilege(id, 'select') as may_read,
-      has_table_privilege(id, 'insert, update, delete, truncate') as may_write
-  ) as privileges`;
+  cross join lateral (select to_regclass('public.' || name)::oid as id) as found`;
 
 interface Rights {
   readonly role: string;
-  readonly missing: readonly string[];
-  readonly unread: readonly string[];
-  readonly canWrite: boolean;
+  readonly table: string;
+  readonly canRead: boolean | null;
+  readonly canWrite: boolean | null;
 }
 
 /** @throws DatabaseError if the role may not use the schema */
 export async function checkRole(session: Session): Promise<CheckResult> {
   const { rows } = await session.query<Rights>(RIGHTS, [READ_TABLES]);
-  const [rights] = rows;
-  if (!rights) throw new Error('PostgreSQL returned no row about the role');
-  const { role, missing, unread, canWrite } = rights;
+  const [first] = rows;
+  if (!first) throw new Error('PostgreSQL returned no row about the role');
+  const { role } = first;
+  const missing = rows.filter(({ canRead }) => canRead === null).map(({ table }) => table);
   if (missing.length > 0) {
     const text = `tables that ${role} has to read are missing: ${missing.join(', ')}`;
     return fault(text, `As the owner: ${commandLine('migrate', 'up')}`);
   }
+  const unread = rows.filter(({ canRead }) => canRead === false).map(({ table }) => table);
   if (unread.length > 0) {
     const tables = unread.map((name) => `public.${name}`).join(', ');
     return fault(`${role} may not read ${unread.join(', ')}`, `As the owner: grant select on ${tables} to ${role};`);
   }
   const text = `${role} may read all that the service needs`;
+  const canWrite = rows.some((row) => row.canWrite);
   return canWrite ? warning(`${text}, and may write too`, 'Use such a role only for migrations.') : ok(text);
 }
 
 /**
  * A statement for each table, view and function of a wrong owner, except those of extensions. A wrong owner is a role
- * other than order_lookup_owner that owns one of the tables $1. If order_lookup_owner does not exist, none is wrong.
+ * that owns one of the tables $1, and is not order_lookup_owner. If order_lookup_owner does not exist, none is wrong.
  */
 const WRONG_OWNERS = `
-  with owner as (select oid from pg_roles where rolname = '${DOCUMENTED_OWNER}'),
-  wrong_owner as (
+  with wrong_owner as (
     select distinct relowner as oid
-    from pg_class, owner
-    where relnamespace = 'public'::regnamespace::oid and relname = any ($1) and relowner <> owner.oid
+    from pg_class
+    join pg_roles on rolname = '${DOCUMENTED_OWNER}' and pg_roles.oid <> relowner
+    where relnamespace = 'public'::regnamespace::oid and relname = any ($1)
   ),
   object as (
-    select 'pg_class'::regclass as catalog, oid, case relkind when 'v' then 'view' else 'table' end as kind,
+    select 'pg_class'::regclass::oid as catalog, oid, case relkind when 'v' then 'view' else 'table' end as kind,
       pg_catalog.format('%I.%I', 'public', relname) as name, relowner as owner
     from pg_class where relnamespace = 'public'::regnamespace::oid and relkind in ('r', 'v')
     union all
-    select 'pg_proc'::regclass, oid, 'function', oid::regprocedure::text, proowner
+    select 'pg_proc'::regclass::oid, oid, 'function', oid::regprocedure::text, proowner
     from pg_proc where pronamespace = 'public'::regnamespace::oid and prokind = 'f'
   )
   select wrong_owner.oid::regrole::text as owner,
@@ -130,7 +127,7 @@ const WRONG_OWNERS = `
   where not exists (
     select from pg_depend where classid = catalog and objid = object.oid and deptype = 'e' -- part of an extension
   )
-  order by kind desc, name`;
+  order by kind, name`;
 
 /** If the tables belong to another role, order_lookup_owner can neither migrate nor issue keys. */
 export async function checkOwner(session: Session): Promise<CheckResult> {
@@ -154,59 +151,70 @@ export async function checkContent(session: Session, manager: EntityManager): Pr
   return keyCount > 0 ? ok(text) : warning(text, `Issue a key: ${commandLine('keys', 'issue --client NAME')}`);
 }
 
-/**
- * The triggers that are missing or not `enable always`. A trigger that is only enabled does not fire while a tool loads
- * data with session_replication_role = replica. If a migration adds such a trigger, add it here.
- */
-const TRIGGERS = `
-  select
-    expected.table_name as "table",
-    trigger_name as "trigger",
-    file,
-    tgenabled as state
-  from pg_catalog.unnest(array[
-    'code_list', 'code_list_value', 'area_property', 'communication_code', 'api_key', 'pgmigrations'
-  ]) as expected (table_name)
-  join (values
-    ('record_insert', '0002_record_changes'), ('record_update', '0002_record_changes'),
-    ('record_delete', '0002_record_changes'), ('record_truncate', '0002_record_changes'),
-    ('lock_stamp', '0005_lock_stamps_first'), ('set_stamps', '0005_lock_stamps_first')
-  ) as trigger_of_migration (trigger_name, file)
-    on case trigger_name
-      when 'lock_stamp' then table_name <> 'pgmigrations'
-      when 'set_stamps' then table_name = 'pgmigrations'
-      else true -- all six tables have the triggers record_…
-    end
-  left join pg_trigger
-    on tgrelid = to_regclass('public.' || table_name)::oid and tgname = trigger_name and not tgisinternal
-  where tgenabled is distinct from 'A'
-  order by table_name, trigger_name`;
-
-interface FaultyTrigger {
+interface ExpectedTrigger {
   readonly table: string;
   readonly trigger: string;
   /** The migration whose text creates the trigger. */
   readonly file: string;
-  /** The column tgenabled of pg_trigger: A is `enable always`, D is disabled. Null if there is no such trigger. */
-  readonly state: string | null;
+}
+
+const RECORD_TRIGGERS = ['record_delete', 'record_insert', 'record_truncate', 'record_update'];
+const CONTENT_TABLES = ['api_key', 'area_property', 'code_list', 'code_list_value', 'communication_code'];
+
+/** The triggers that must exist. Add those of new migrations, or the doctor does not notice their loss. */
+const EXPECTED_TRIGGERS: readonly ExpectedTrigger[] = [
+  ...CONTENT_TABLES.flatMap((table) => [
+    { table, trigger: 'lock_stamp', file: '0005_lock_stamps_first' },
+    ...RECORD_TRIGGERS.map((trigger) => ({ table, trigger, file: '0002_record_changes' })),
+  ]),
+  ...RECORD_TRIGGERS.map((trigger) => ({ table: 'pgmigrations', trigger, file: '0002_record_changes' })),
+  { table: 'pgmigrations', trigger: 'set_stamps', file: '0005_lock_stamps_first' },
+];
+
+const TRIGGERS = `
+  select relname as table, tgname as trigger, tgenabled as state
+  from pg_trigger
+  join pg_class on pg_class.oid = tgrelid
+  where relnamespace = 'public'::regnamespace::oid and not tgisinternal`;
+
+interface ExistingTrigger {
+  readonly table: string;
+  readonly trigger: string;
+  /** The column tgenabled of pg_trigger: A is `enable always`, O is enabled, D is disabled. */
+  readonly state: string;
+}
+
+interface FaultyTrigger extends ExpectedTrigger {
+  /** Undefined if the trigger is missing. */
+  readonly state: string | undefined;
 }
 
 /** Without these triggers a change is not in the history, and gets no new revision, so replicas do not read it. */
 export async function checkTriggers(session: Session): Promise<CheckResult> {
-  const { rows } = await session.query<FaultyTrigger>(TRIGGERS);
-  if (rows.length === 0) return ok('all triggers that follow changes exist and are enabled');
-  return fault(rows.map(describeTrigger).join(', '), forOwner(listTriggerRemedies(rows)));
+  const { rows } = await session.query<ExistingTrigger>(TRIGGERS);
+  const faulty = findFaultyTriggers(rows);
+  if (faulty.length === 0) return ok('all triggers that follow changes exist and are enabled');
+  return fault(faulty.map(describeTrigger).join(', '), forOwner(listTriggerRemedies(faulty)));
+}
+
+/** A trigger that is only enabled (O) does not fire while a tool loads data with session_replication_role = replica. */
+function findFaultyTriggers(existing: readonly ExistingTrigger[]): FaultyTrigger[] {
+  const triggers = EXPECTED_TRIGGERS.map((expected) => {
+    const found = existing.find(({ table, trigger }) => table === expected.table && trigger === expected.trigger);
+    return { ...expected, state: found?.state };
+  });
+  return triggers.filter(({ state }) => state !== 'A');
 }
 
 function describeTrigger({ trigger, table, state }: FaultyTrigger): string {
-  if (state === null) return `${trigger} of ${table} is missing`;
+  if (state === undefined) return `${trigger} of ${table} is missing`;
   if (state === 'D') return `${trigger} of ${table} is switched off`;
   return `${trigger} of ${table} is not enabled always: it does not fire for some tools that load data`;
 }
 
 function listTriggerRemedies(triggers: readonly FaultyTrigger[]): string[] {
   return triggers.flatMap(({ trigger, table, file, state }) => [
-    ...(state === null ? [`-- create ${trigger} of ${table} again, as migrations/${file}.sql does, then:`] : []),
+    ...(state === undefined ? [`-- create ${trigger} of ${table} again, as migrations/${file}.sql does, then:`] : []),
     `alter table public.${table} enable always trigger ${trigger};`,
   ]);
 }
