@@ -15,7 +15,7 @@ import { PostgresServer } from './postgres-server.js';
 /** The application name of the demo's session is this text and the process id of the demo. */
 const APPLICATION = 'order-lookup-demo';
 
-/** The owner's description of the operations names no communication codes, so the demo loads samples. */
+/** The contract is made from a document that names no communication codes, so the demo loads samples. */
 const SAMPLES = `
   insert into communication_code (code_type, code, description) values
     ('SAMPLE-APPOINTMENT', 'CONFIRMED', 'Sample: the consumer confirmed the appointment'),
@@ -40,7 +40,7 @@ const NO_LOOPBACK = new Set<string | undefined>(['ENETUNREACH', 'EADDRNOTAVAIL']
 const CONNECT_LIMIT_MS = 5_000;
 /** The limit of a start. After a kill, the server repairs its data before it accepts sessions. */
 const START_LIMIT_MS = 60_000;
-/** If postmaster.pid is older than this and no server answers, the file is stale: it is that of a killed server. */
+/** If no server answers, a lock file of this age is stale. A younger one may be that of a server that is starting. */
 const STALE_LOCK_FILE_MS = 10_000;
 const START_ATTEMPTS = 3;
 
@@ -148,18 +148,17 @@ export class DemoDatabase {
     }
   }
 
-  /** A start may fail because another demo of this clone starts the same server: so connect after a failure, too. */
-  private async startServer(): Promise<Client> {
-    let failure: Error | undefined;
-    for (let attempt = 1; attempt <= START_ATTEMPTS; attempt += 1) {
-      failure = await this.tryToStart();
-      const session = await this.connectToServer();
-      if (session) return session;
-      if (!failure) break;
+  /** Connects after a failed start, too: another demo of this clone may have started the server. Then tries again. */
+  private async startServer(attemptsLeft = START_ATTEMPTS): Promise<Client> {
+    const failure = await this.tryToStart();
+    const session = await this.connectToServer();
+    if (session) return session;
+    if (!failure) {
+      await this.server.stop();
+      throw this.describeFailure(new Error('its server accepts no session'));
     }
-    if (failure) throw this.describeFailure(failure);
-    await this.server.stop();
-    throw this.describeFailure(new Error('its server accepts no session'));
+    if (attemptsLeft === 1) throw this.describeFailure(failure);
+    return this.startServer(attemptsLeft - 1);
   }
 
   private async tryToStart(): Promise<Error | undefined> {
@@ -173,10 +172,10 @@ export class DemoDatabase {
     }
   }
 
-  /** @throws StartError if no session can be opened. Before that, it stops the server */
+  /** @throws StartError if `connect` fails. Before it throws, it stops the server */
   private async connectToServer(): Promise<Client | undefined> {
     try {
-      return await this.connectUnlessStale();
+      return await this.waitForSession();
     } catch (error) {
       await this.server.stop();
       throw error;
@@ -184,15 +183,16 @@ export class DemoDatabase {
   }
 
   /**
-   * Connects to our server, also if another demo of this clone has started it. Removes a stale lock file: if another
-   * program now has the process id in the file, PostgreSQL would not start.
+   * Waits for a session. If no server runs, removes the lock file of a killed server, and returns undefined. With this
+   * file, PostgreSQL would not start if another program now has the process id that is in it.
    */
-  private async connectUnlessStale(): Promise<Client | undefined> {
+  private async waitForSession(): Promise<Client | undefined> {
     for (;;) {
       const session = await this.connect();
       const { lockFile } = this.server;
       if (session || !lockFile) return session;
-      if (Date.now() > lockFile.writtenAtMs + STALE_LOCK_FILE_MS) {
+      const isStale = Date.now() > lockFile.writtenAtMs + STALE_LOCK_FILE_MS; // and no server has answered
+      if (isStale) {
         this.server.removeStaleLockFile();
         return undefined;
       }

@@ -112,8 +112,8 @@ function makeEnvironment(databaseUrl: string, issuerUrl: string): NodeJS.Process
 }
 
 /**
- * Checks the shell's variables before anything is started. The addresses and the ports that are not set are not known
- * yet, so placeholders replace them.
+ * Checks the shell's variables before anything is started. The addresses of database and issuer are not known yet, so
+ * placeholders replace them. A port that is not set becomes 0, because the demo finds a free port later.
  * @throws StartError with everything that is wrong
  */
 function checkEnvironment(): Configuration {
@@ -193,11 +193,12 @@ async function findPorts({ PORT, MANAGEMENT_PORT }: NodeJS.ProcessEnv): Promise<
   return { PORT: `${api}`, MANAGEMENT_PORT: management === api ? '0' : `${management}` };
 }
 
-/** Returns the port that is set, or else the usual port. If that port is taken, returns a free port. */
+/** Returns the port that is set, or else the usual port. If that port is 0 or taken, returns a free port. */
 async function findPort(set: string | undefined, usual: number): Promise<number> {
   const wanted = set ? Number(set) : usual;
   const port = await findFreePort(wanted);
-  if (set && port !== wanted) process.stderr.write(`Port ${set} is taken: the demo has ${port} instead.\n`);
+  const isTaken = wanted !== 0 && port !== wanted;
+  if (set && isTaken) process.stderr.write(`Port ${set} is taken: the demo has ${port} instead.\n`);
   return port;
 }
 

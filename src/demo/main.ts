@@ -49,8 +49,8 @@ async function runDemo(): Promise<void> {
 
   function onSignal(): void {
     if (endingSinceMs === undefined) return void end(0);
-    const isSecondCtrlC = performance.now() > endingSinceMs + SAME_SIGNAL_MS;
-    if (isSecondCtrlC) process.exit(INTERRUPTED);
+    const isSameCtrlC = performance.now() <= endingSinceMs + SAME_SIGNAL_MS; // the terminal and npm both send a signal
+    if (!isSameCtrlC) process.exit(INTERRUPTED);
   }
 
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);

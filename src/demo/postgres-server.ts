@@ -56,6 +56,7 @@ export class PostgresServer {
     return { processId: Number(processId) || 0, port: Number(port) || 0, writtenAtMs: file.mtimeMs };
   }
 
+  /** Call it only if you know that the server does not run. A server without its lock file ends within a minute. */
   removeStaleLockFile(): void {
     rmSync(join(this.data, 'postmaster.pid'), { force: true });
   }

@@ -46,6 +46,7 @@ const OF_ANOTHER_PROJECT = {
   PGDATA: '/nowhere',
   HOST: '0.0.0.0',
   PORT: takenPort,
+  MANAGEMENT_PORT: '0', // any free port
   LC_ALL: 'xx_YY.UTF-8',
   LANG: 'xx_YY',
   TZ: 'Nowhere/Town',
