@@ -12,6 +12,7 @@ import type { ProgramIo } from './cli/program.js';
 import { parseTimeOrDate } from './cli/time.js';
 import { CSV_TABLES, listFileColumns, readRows } from './csv/csv-tables.js';
 
+/** The areas in AREAS answer with lists of values, and ORDER_SCHEDULING with communication codes. */
 const ALL_AREAS = [...AREAS, ORDER_SCHEDULING] as const;
 type AnyArea = (typeof ALL_AREAS)[number];
 

@@ -1,7 +1,7 @@
 /**
- * Format characters, characters that are drawn as nothing, and white space other than the ordinary space. They are
- * listed, because each version of Node.js has another version of Unicode. The database's function `is_visible` has the
- * same list: test/database/constraints.e2e-spec.ts compares them. `is_clean` refuses the other control characters.
+ * Format characters, characters that are drawn as nothing, and white space other than the ordinary space. The database
+ * has the same list in its function `is_visible`, and refuses control characters that are not in the list by `is_clean`.
+ * With `\p{Cf}`, the characters would depend on Node.js, because each version has another version of Unicode.
  */
 const INVISIBLE_CHARACTERS = new RegExp(
   [

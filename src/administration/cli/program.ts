@@ -110,7 +110,7 @@ function outliveReader({ stdout }: ProgramIo): void {
   });
 }
 
-/** Asks the process itself, because remedies that know no ProgramIo name command lines, too. */
+/** Reads the variables of the process itself, because many callers of `commandLine` have no ProgramIo. */
 function isStartedByNpm(): boolean {
   return process.env['npm_lifecycle_event'] !== undefined;
 }

@@ -29,11 +29,11 @@ import {
 
 interface Check {
   readonly subject: string;
-  /** The subjects of earlier checks. If one of them has a fault, this check is skipped. */
+  /** The subjects of earlier checks. If one of them has a fault or was skipped, this check is skipped. */
   readonly needs: readonly string[];
   /**
-   * The effect of a fault. `all`: no call is answered. `some`: calls with good tokens may be refused. `cause`: the
-   * fault may be the reason for a fault of `all` or `some`. `credential`: calls with this credential are refused.
+   * The effect of a fault. `all`: a new replica answers no call. `some`: calls with good tokens may be refused. `cause`:
+   * the fault may be the reason for a fault of `all` or `some`. `credential`: calls with this credential are refused.
    * Without an impact, calls are still answered.
    */
   readonly impact?: 'all' | 'some' | 'cause' | 'credential';
@@ -118,6 +118,7 @@ async function runCheck(io: ProgramIo, check: Check, checked: CheckedSubject[]):
   const result = await check.run().catch((error: unknown) => {
     if (error instanceof IssuerFault) return fault(error.found, `${error.remedy}.`);
     const inOneLine = toMessage(error).replaceAll(/\n[ -]*/g, ' '); // also a list, whose lines begin with -
+    // Not `findRemedy`: if the role lacks a right, it would advise the role of the owner
     return fault(inOneLine, findServerRemedy(error) ?? check.remedy ?? USUAL_REMEDY);
   });
   checked.push({ ...check, result });
@@ -167,9 +168,9 @@ function describeOutcome(checked: readonly CheckedSubject[]): string {
 }
 
 function describeAnswers(checked: readonly CheckedSubject[]): string {
-  const causes = listFaulty(checked, ['all', 'some', 'cause']);
-  if (listFaulty(checked, ['all']) !== '') return `${NOT_ANSWERED} Correct ${causes}.`;
-  if (listFaulty(checked, ['some']) !== '') return `Calls with good tokens may be refused. Correct ${causes}.`;
+  const toCorrect = listFaulty(checked, ['all', 'some', 'cause']);
+  if (listFaulty(checked, ['all']) !== '') return `${NOT_ANSWERED} Correct ${toCorrect}.`;
+  if (listFaulty(checked, ['some']) !== '') return `Calls with good tokens may be refused. Correct ${toCorrect}.`;
   return 'Calls are answered.';
 }
 

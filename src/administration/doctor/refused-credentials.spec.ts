@@ -43,7 +43,7 @@ it.each([
     remedy: /If this client may call, add it to OAUTH_CLIENTS\.$/,
   },
   {
-    what: 'its kind',
+    what: 'being an ID token',
     token: { claims: { token_use: 'id' } },
     remedy: /send the access token that the issuer gave with it/,
   },
@@ -57,9 +57,13 @@ it.each([
     token: { claims: { exp: undefined } },
     remedy: /when it expires \(exp, in seconds since 1970\)/,
   },
-  { what: 'its end', token: { claims: { exp: inHours(-1) } }, remedy: /another token\. .* see the line "clock"\.$/ },
   {
-    what: 'its beginning',
+    what: 'an expiry in the past',
+    token: { claims: { exp: inHours(-1) } },
+    remedy: /another token\. .* see the line "clock"\.$/,
+  },
+  {
+    what: 'a beginning in the future',
     token: { claims: { nbf: inHours(1) } },
     remedy: /Correct the clock of this machine .* or .* the issuer/,
   },
@@ -81,9 +85,10 @@ it.each([
     remedy: /scope of your own API\. If use or alg of .* correct the key\.$/,
   },
 ])('has a remedy for a signature that $what', async ({ header, remedy }) => {
-  const key = await createSigningKey('RS256', 'rsa-1');
-  const [, claims, signature] = (await issuer.token({ key })).split('.');
-  const text = [encodePart({ alg: key.alg, kid: key.kid, typ: 'at+jwt', ...header }), claims, signature].join('.');
+  const unpublishedKey = await createSigningKey('RS256', 'rsa-1'); // the issuer publishes another key of this id
+  const { alg, kid } = unpublishedKey;
+  const [, claims, signature] = (await issuer.token({ key: unpublishedKey })).split('.');
+  const text = [encodePart({ alg, kid, typ: 'at+jwt', ...header }), claims, signature].join('.');
   expect(await checkToken(text)).toMatchObject({ state: 'fault', remedy: expect.stringMatching(remedy) });
 });
 
@@ -142,7 +147,7 @@ describe('a token that is no JWT', () => {
     });
   });
 
-  it('is suspected if an API key is not in the database', async () => {
+  it('is named as a possible cause if an API key is not in the database', async () => {
     const database = await createDatabase();
     const result = await withReading((session) => checkApiKey(session, '2YotnFZFEjr1zCsicMWpAA'), {
       DATABASE_URL: database.url,

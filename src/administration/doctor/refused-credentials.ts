@@ -20,8 +20,9 @@ import { commandLine } from '../cli/program.js';
 import { KEY_STATE } from '../keys.js';
 import { type CheckResult, fault, ok, warning } from './check-result.js';
 
-/** The beginning of a line that somebody has copied with its header, such as `Authorization: ` or `API-Key: `. */
-const HEADER_LINE = /^(?:(?<authorization>authorization)|api-key): */i;
+/** The beginnings of lines that somebody has copied with the name of the header. */
+const AUTHORIZATION = /^authorization: */i;
+const API_KEY = /^api-key: */i;
 const SCHEME = /^bearer +/i;
 
 export interface GivenCredentials {
@@ -34,10 +35,10 @@ export async function readGivenCredentials(input: NodeJS.ReadableStream): Promis
   const keys: string[] = [];
   const tokens: string[] = [];
   for (const line of (await readAll(input)).split('\n')) {
-    const isAuthorization = HEADER_LINE.exec(line.trim())?.groups?.['authorization'] !== undefined;
-    const value = line.trim().replace(HEADER_LINE, '');
+    const header = line.trim();
+    const value = header.replace(AUTHORIZATION, '').replace(API_KEY, '');
     const credential = value.replace(SCHEME, '');
-    const isToken = isAuthorization || SCHEME.test(value) || credential.includes('.');
+    const isToken = AUTHORIZATION.test(header) || SCHEME.test(value) || credential.includes('.');
     if (credential !== '') (isToken ? tokens : keys).push(credential);
   }
   return { keys, tokens };
@@ -83,7 +84,7 @@ const ENCRYPTED_REMEDY =
   'Auth0: switch off JSON Web Encryption of the API. Okta: switch off Access Token Encryption of the authorization ' +
   'server. Keycloak encrypts only ID tokens: send the access_token of its token endpoint.';
 const ASK_FOR_TOKEN = 'Ask the issuer for an access token of OAUTH_AUDIENCE, and copy all of it.';
-/** The remedies for the reasons for which ASK_FOR_TOKEN does not help, or is not enough. */
+/** The remedies for some reasons. For every other reason, ASK_FOR_TOKEN is the remedy. */
 const TOKEN_REMEDIES: Readonly<Partial<Record<RefusalReason, string>>> = {
   'too-long': 'Have the issuer put less into it, such as fewer groups.',
   algorithm: `Have the issuer sign access tokens by one of ${ALGORITHMS.join(', ')}.`,
