@@ -16,7 +16,7 @@ import { TelemetryModule } from './telemetry/telemetry.module.js';
 
 /** One module for each area of the contract. */
 const AREA_MODULES = [OrderUpdateModule, OrderCaptureV2Module, OrderSchedulingModule];
-/** The modules whose routes get BASE_PATH in front. Every further module with routes belongs here, except for `/`. */
+/** All modules with routes, except HomePageModule, whose route is `/`. Their routes get BASE_PATH in front. */
 const BELOW_BASE_PATH = [...AREA_MODULES, DocumentationModule];
 
 @Module({})
