@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type TestDatabase, createDatabase } from '../support/database.js';
 import { runLine } from '../support/local-program.js';
 import { type Outcome, shell } from '../support/program.js';
@@ -133,9 +133,11 @@ describe('each command opens one session:', () => {
   beforeAll(async () => {
     counted = await createDatabase();
     await fill(counted);
-    copy.add('0100_list', `insert into code_list (name) values ('one');`, `delete from code_list where name = 'one';`);
-    await run('migrate up', { DATABASE_URL: counted.url });
     await counted.close();
+  });
+  // `migrate up` applies this file, and `migrate down` undoes it. The files of the copy are reset after each test
+  beforeEach(() => {
+    copy.add('0100_list', `insert into code_list (name) values ('one');`, `delete from code_list where name = 'one';`);
   });
   afterAll(() => counted.drop());
 
@@ -157,7 +159,7 @@ describe('each command opens one session:', () => {
     expect((await countSessions()) - before).toBe(1);
   });
 
-  /** Returns the number of sessions that `counted` has ever had. The question needs no session of `counted`. */
+  /** Returns the number of sessions that `counted` has ever had. The query runs in another database. */
   const countSessions = () => readNumber(`select sessions from pg_stat_database where datname = '${counted.name}'`);
   const countOpenSessions = () =>
     readNumber(`select count(*) as sessions from pg_stat_activity where datname = '${counted.name}'`);
@@ -236,7 +238,7 @@ async function addUnusualSettings({ name, query }: TestDatabase): Promise<void> 
     await query(`alter database ${name} set ${setting}`);
 }
 
-/** Adds functions and operators that fail. PostgreSQL prefers them to its own, because these take any type. */
+/** Adds functions and operators that fail. PostgreSQL prefers them, because its own functions take any type. */
 async function addForeignFunctions({ query }: TestDatabase): Promise<void> {
   for (const foreign of [
     'format(text, text, text, text, text, text, text) returns text',

@@ -10,11 +10,9 @@ import { until } from '../support/until.js';
 
 const [database, issuer] = await Promise.all([createDatabase(), Issuer.start()]);
 const key = await issueKey(database);
-issuer.published.push(issuer.signer.jwk); // the service accepts a key that is published twice
+issuer.published.push(issuer.signer.jwk); // a key that is published twice is no fault
 /** The databases that tests damage. */
 const damagedDatabases: TestDatabase[] = [];
-
-// On a slow machine an issuer takes longer than the doctor's limit
 
 afterEach(() => {
   issuer.fault = 'none';

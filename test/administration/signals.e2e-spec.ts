@@ -28,7 +28,7 @@ it.each([
   const { child, ended } = startProgram(command, PROJECT, { DATABASE_URL: url });
   const [socket] = await connected;
   child.kill(signal);
-  // Without a listener the signal itself would end this process, and the status would be null
+  // A command without a listener would end with null here, and as process 1 it would ignore the signal
   expect((await ended).status).toBe(status);
   socket.destroy();
 });

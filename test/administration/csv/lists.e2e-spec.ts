@@ -155,7 +155,7 @@ describe('migrate new --from', () => {
 
   it('inserts a value in the middle of a list, keeps values that the file lacks, and down restores all', async () => {
     const before = (await exportList('code-lists')).stdout;
-    const lackingCount = linesOf(before).length - 3; // without the header, and without two rows of the file
+    const lackingCount = linesOf(before).length - 3; // not the header, and not Standard and Return, which the file has
     const path = writeCsvFile(
       `${VALUES_HEADER}\norderType,Standard,,\r\norderType,Transfer,2027-01-01T00:00:00+01:00,\norderType,Return,,\r\n`,
     );
@@ -296,8 +296,8 @@ interface ListCase {
   readonly line: fc.Arbitrary<string[]>;
   /** The lines of a file that every run tries. */
   readonly example: string[][];
-  /** The beginnings of the lines whose order in the file is the order of the answers. */
-  readonly ordered: readonly string[];
+  /** Lines that begin with one of these texts keep the order of the file in the table. */
+  readonly orderedBeginnings: readonly string[];
 }
 
 const CASES: ListCase[] = [
@@ -307,7 +307,7 @@ const CASES: ListCase[] = [
     columns: CODES_HEADER.split(','),
     line: fc.tuple(fc.constantFrom('a', 'B'), anyText(2), anyText(8), anyBeginning, anyEnd),
     example: [],
-    ordered: [],
+    orderedBeginnings: [],
   },
   {
     name: 'code-lists',
@@ -321,13 +321,13 @@ const CASES: ListCase[] = [
     ),
     // More than nine values: as a text, position 10 would come before 9
     example: Array.from('lkjihgfedcba', (value) => ['orderType', value, '', '']),
-    ordered: ['orderType,', 'equipmentType,'],
+    orderedBeginnings: ['orderType,', 'equipmentType,'],
   },
 ];
 
 it.each(CASES)(
-  'up makes the table equal to any file of $name, also in its order, and down restores it',
-  async ({ table, columns, line, example, ordered }) => {
+  'up gives the table the rows and the order of any file of $name, and down restores the table',
+  async ({ table, columns, line, example, orderedBeginnings }) => {
     await database.query(
       `insert into communication_code values ('a', 'a', 'x', null), ('a', 'B', 'y', '2027-01-01Z'),
          ('B', ',', 'z', null)`,
@@ -343,8 +343,8 @@ it.each(CASES)(
         const kept = isComplete ? [] : rowsWithout(before, rows);
         const expected = [...linesOf(csv), ...linesOf(stringify(kept, WINDOWS_LINE_ENDS))];
         expect(linesOf(after).toSorted()).toEqual(expected.toSorted());
-        for (const start of ordered) {
-          const wanted = linesOf(csv).filter((text) => text.startsWith(start));
+        for (const beginning of orderedBeginnings) {
+          const wanted = linesOf(csv).filter((text) => text.startsWith(beginning));
           expect(linesOf(after).filter((text) => wanted.includes(text))).toEqual(wanted);
         }
         expect(await makeStatements(after, true)).toEqual({ up: '', down: '' });
