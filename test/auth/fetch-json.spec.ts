@@ -99,7 +99,7 @@ const FULL_SERVER = `
   });
 `;
 
-it('a connection whose first packet is lost is waited for longer than 250 ms, the limit of Node.js', async () => {
+it('a fetch waits longer than 250 ms, the limit of Node.js, for a connection whose first packet is lost', async () => {
   const gate = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(FULL_SERVER, { eval: true, workerData: gate });
   const [port] = (await once(worker, 'message')) as [number];
@@ -197,8 +197,10 @@ it('a server without TLS at an https address fails with the reason "does not spe
   it('is offered only HTTP/1.1, because all fetches would share one connection of HTTP/2', async () => {
     const { cert, key } = authority.issue('issuer', 'IP:127.0.0.1');
     const offered: string[] = [];
-    // It accepts nothing that is offered, as a server that speaks only HTTP/2
-    const ALPNCallback = ({ protocols }: { protocols: string[] }): undefined => void offered.push(...protocols);
+    // The callback accepts none of the offered protocols, as a server that speaks only HTTP/2
+    const ALPNCallback = ({ protocols }: { protocols: string[] }): undefined => {
+      offered.push(...protocols);
+    };
     const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert), ALPNCallback });
     await expect(fetchJson(`https://${await serve(server)}`)).rejects.toThrow('speaks HTTP/2 only');
     expect(offered).toEqual(['http/1.1']);

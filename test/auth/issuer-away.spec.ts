@@ -49,7 +49,8 @@ describe('before the first keys', () => {
     expect(await statusOfNewToken()).toBe(503);
     expect(verifier.warnings).toHaveLength(1);
     source.fault = 'none';
-    expect(await verifier.pass(RETRY_SECONDS)).toHaveLength(1);
+    const fetches = await verifier.pass(RETRY_SECONDS);
+    expect(fetches).toHaveLength(1);
     expect(await statusOfNewToken()).toBe(200);
     expect(verifier.issuers.unavailableReason).toBeUndefined();
   });

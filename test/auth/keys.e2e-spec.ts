@@ -202,8 +202,11 @@ describe('the token of a request without a valid API key', () => {
     const flood = Array.from({ length: 8 }, async () => {
       const reader = await Reader.to(service.url);
       while (!floodEnd.signal.aborted) {
-        const key: Record<string, string> = count++ % 2 ? { 'Api-Key': generateApiKey() } : {};
-        const Authorization = forged(count % 3 ? 'rsa-1' : `forged-${count}`);
+        count += 1;
+        const hasUnknownKey = count % 2 === 0;
+        const hasUnknownKeyId = count % 3 === 0;
+        const key: Record<string, string> = hasUnknownKey ? { 'Api-Key': generateApiKey() } : {};
+        const Authorization = forged(hasUnknownKeyId ? `forged-${count}` : 'rsa-1');
         statuses.add((await reader.ask(requestTo(PATH, { ...key, Authorization }))).status);
       }
       reader.close();
