@@ -14,6 +14,7 @@ const folder = join(workspace, 'packages/small');
 const { platform, arch } = process;
 const { engines } = JSON.parse(readText('package.json')) as { engines: unknown };
 
+const PACKAGE = { name: 'small', version: '1.0.0', engines, dependencies: { everywhere: '1.0.0' } };
 const ofDevelopment = { version: '1.0.0', dev: true };
 const PACKAGES = {
   '': {},
@@ -49,7 +50,7 @@ function writeLock(packages: object): void {
 beforeEach(() => {
   rmSync(folder, { recursive: true, force: true });
   for (const name of ['scripts', 'Dockerfile']) cpSync(join(PROJECT, name), join(folder, name), { recursive: true });
-  write('package.json', { name: 'small', version: '1.0.0', engines, dependencies: { everywhere: '1.0.0' } });
+  write('package.json', PACKAGE);
   writeLock(PACKAGES);
   for (const name of ['everywhere', 'typescript', 'of-this-platform'])
     write(`node_modules/${name}/package.json`, { name, version: '1.0.0' });
@@ -66,6 +67,8 @@ function prepare(words = ['program.mjs'], environment: Record<string, string> = 
   return startProgram([process.execPath, 'scripts/prepare.mjs', ...words], folder, { ...npm, ...environment });
 }
 
+/** The word with which `npm test` calls the script. */
+const AS_NPM_TEST = ['--no-build'];
 const PROGRAM_RUNS = { status: 0, stdout: 'The program runs.\n', stderr: '' };
 const PACKAGES_NEEDED = {
   status: 1,
@@ -138,7 +141,7 @@ function replaceInFs(assignment: string): Record<string, string> {
 
 it('npm test needs the development dependencies', async () => {
   remove('node_modules/typescript');
-  expect(await prepare(['--no-build']).ended).toEqual(PACKAGES_NEEDED);
+  expect(await prepare(AS_NPM_TEST).ended).toEqual(PACKAGES_NEEDED);
 });
 
 it.each([
@@ -150,7 +153,7 @@ it.each([
   { given: 'TMPDIR cannot be written', environment: { TMPDIR: '/nowhere' }, sentence: 'The tests write to /nowhere,' },
 ])('npm test says in one sentence that $given', async ({ environment, sentence }) => {
   write('node_modules/.bin/oxlint', ''); // not executable, as on a mount with noexec
-  const { status, stderr } = await prepare(['--no-build'], environment).ended;
+  const { status, stderr } = await prepare(AS_NPM_TEST, environment).ended;
   expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(new RegExp(`^${sentence} .*\n$`)) });
 });
 
@@ -160,8 +163,9 @@ it('if a package lacks a file, a command says in one sentence that npm ci is nee
   expect(await prepare().ended).toEqual({ status: 1, stdout: '', stderr: expect.stringMatching(sentence) });
 });
 
-it('if another package manager runs the scripts, npm installs nevertheless', async () => {
+it('if another package manager runs the scripts, a command calls npm nevertheless', async () => {
   remove('node_modules/.package-lock.json');
+  // The sentence of PACKAGES_NEEDED comes only after a failed `npm ping`
   expect(await prepare(undefined, { npm_execpath: '/usr/bin/pnpm.cjs' }).ended).toEqual(PACKAGES_NEEDED);
 });
 
@@ -179,7 +183,7 @@ it.each<{ setting: string; environment: Record<string, string> }>([
 ])('the compiler and the programs of this platform are installed also with $setting', async ({ environment }) => {
   remove('node_modules');
   write('package.json', {
-    ...{ name: 'small', version: '1.0.0', engines, dependencies: { everywhere: '1.0.0' } },
+    ...PACKAGE,
     devDependencies: { typescript: '1.0.0' },
     optionalDependencies: { 'of-this-platform': '1.0.0' },
   });
@@ -215,9 +219,9 @@ it("a user's npm settings bin-links, dry-run and install-strategy change nothing
     npm_config_install_strategy: 'linked',
     npm_config_audit: 'false',
   };
-  const { status, stderr } = await prepare(['--no-build'], { npm_config_registry: registryUrl, ...settings }).ended;
+  const { status, stderr } = await prepare(AS_NPM_TEST, { npm_config_registry: registryUrl, ...settings }).ended;
   expect({ status, stderr }).toEqual({ status: 0, stderr: expect.stringContaining('added 2 packages') });
-  expect((await prepare(['--no-build']).ended).stderr).toBe('');
+  expect((await prepare(AS_NPM_TEST).ended).stderr).toBe('');
 });
 
 it('in a workspace npm installs the packages of this project, and Ctrl-C also ends npm', async () => {
