@@ -130,6 +130,7 @@ describe('change_history', () => {
       `load 'auto_explain'; set auto_explain.log_min_duration = 0;
        set auto_explain.log_nested_statements = on; set client_min_messages = log`,
     );
+    // The session keeps the plan that it made for one row. A nested loop in this plan would be slow for many rows
     const changeOneRow = `update communication_code set description = description || '.' where code = '1'; `;
     await session.query(
       `insert into communication_code (code_type, code, description) select 'T', n::text, 'D'
