@@ -85,7 +85,7 @@ it('the demo says that its data is of another version of PostgreSQL, and what to
   writeFileSync(pathInData('PG_VERSION'), version);
 });
 
-it('the demo stops its server and fails if the third attempt starts the server, which accepts no session', async () => {
+it('the demo stops its server and fails if the server starts at the third attempt, but accepts no session', async () => {
   const start = jest.spyOn(PostgresServer.prototype, 'start').mockResolvedValue();
   for (const _ of [1, 2]) start.mockRejectedValueOnce(new Error('the port is taken'));
   const stop = jest.spyOn(PostgresServer.prototype, 'stop');

@@ -50,7 +50,8 @@ async function postForm(form: Record<string, string>, headers: Record<string, st
 
 /** Returns the claims of the access token in this answer, after its signature was verified, and its lifetime. */
 async function readToken(answer: unknown): Promise<Record<string, unknown>> {
-  const { access_token: token = JSON.stringify(answer) } = answer as { access_token?: string };
+  const { access_token: token } = answer as { access_token?: string };
+  if (token === undefined) throw new Error(`no access token: ${JSON.stringify(answer)}`);
   const keySet = (await (await fetch(`${url}/jwks`)).json()) as JSONWebKeySet;
   const { payload } = await jwtVerify(token, createLocalJWKSet(keySet), { issuer: url, audience: AUDIENCE });
   const { iat = NaN, exp = NaN } = payload;
@@ -66,7 +67,7 @@ async function followRedirects(start: string, end: string): Promise<URL> {
     const cookie = Array.from(cookies, ([name, value]) => `${name}=${value}`).join('; ');
     const response = await fetch(address, { redirect: 'manual', headers: { cookie } });
     for (const line of response.headers.getSetCookie()) {
-      const [name = '', value = ''] = (line.split(';')[0] ?? '').split(/=(.*)/);
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
       cookies.set(name, value);
     }
     const location = response.headers.get('location');

@@ -156,8 +156,8 @@ it('npm start works in two clones together, with variables of other projects, an
     expect.stringMatching(
       /^\{"communicationRecords":\[\{"codeType":"SAMPLE-APPOINTMENT","code":"\S+","description":"Sample: /,
     ),
-    '',
-    '',
+    '', // codes export > codes.csv
+    '', // echo … >> codes.csv
     expect.stringMatching(/created \S+_add_my_code\.sql/),
     expect.stringContaining('+ codeType "MY-TYPE", code "MY-CODE", description "My first code" added'),
     expect.stringMatching(/applied {2}\d+_add_my_code\n$/),
