@@ -154,7 +154,7 @@ describe('each command opens one session:', () => {
     'doctor',
   ])('%s', async (line) => {
     const before = await countSessions();
-    await run(line, { DATABASE_URL: counted.url });
+    expect(await run(line, { DATABASE_URL: counted.url })).toMatchObject({ stderr: '' }); // it is not refused
     await until(async () => (await countOpenSessions()) === 0 && (await countSessions()) > before);
     expect((await countSessions()) - before).toBe(1);
   });
