@@ -6,7 +6,7 @@ export type TestDatabase = Awaited<ReturnType<typeof createDatabase>>;
 
 /** The password of every role on the servers of the tests. These servers listen only on the loopback address. */
 export const PASSWORD = 'tests-only';
-/** Lets one worker of Jest at a time copy the template. In the database `postgres` nobody else locks this number. */
+/** Waits until no other worker of Jest copies the template. Nothing else locks this number. */
 const LOCK_TEMPLATE = 'select pg_advisory_lock(20251)';
 
 /** Does the work with a session, and then ends the session. */

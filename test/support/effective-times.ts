@@ -135,12 +135,15 @@ class Watch {
     const numbers = findMomentNumbers(reply);
     const [number = -1] = numbers;
     const isRight = isWhole(reply, numbers) && number >= this.current;
-    const hasReadMoments = this.current >= 0 || new Set(numbers).size > 1;
-    if (isRight) this.take(number, receivedAt);
-    else if (hasReadMoments)
-      this.mixed.push(
-        `${this.name}, status ${reply.status}, ${number} after ${this.current}: ${reply.body.toString()}`,
-      );
+    if (isRight) {
+      this.take(number, receivedAt);
+      return;
+    }
+    // Until the replica has read the moments, its answers contain none of their codes
+    const isBeforeReading = this.current < 0 && numbers.length === 0;
+    if (isBeforeReading) return;
+    const change = `${number} after ${this.current}`;
+    this.mixed.push(`${this.name}, status ${reply.status}, ${change}: ${reply.body.toString()}`);
   }
 
   private take(number: number, receivedAt: number): void {

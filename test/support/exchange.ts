@@ -70,7 +70,8 @@ export function exchange(
           if (socket.destroyed) return;
           socket.write(piece);
           await pause(pauseMs);
-          await turn(); // reads what has come: a write to a reset connection would discard it
+          // First read the answers that have come. If the server has reset the connection, a write would discard them
+          await turn();
         }
       })();
     });

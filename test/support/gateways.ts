@@ -22,7 +22,6 @@ export const isInstalled = (name: BalancerName): boolean => existsSync(PROGRAMS[
 const NGINX = '/usr/sbin/nginx';
 export const hasNginx = existsSync(NGINX);
 
-/** A running gateway. */
 export interface Front {
   readonly url: string;
   /** The folder with the configuration and the logs. It is removed when the gateway is stopped. */
@@ -76,6 +75,7 @@ export async function startNginx(
 ): Promise<Front> {
   const folder = mkdtempSync(join(tmpdir(), 'nginx-'));
   const port = await freePort();
+  // These lines replace those of nginx.conf. It says why they have max_fails=0
   const servers = replicas.map((one) => `    server ${one} max_fails=0;\n`).join('');
   const text = change(readText('deploy/nginx/nginx.conf'))
     .replace(/^user .*$/m, '')
@@ -105,7 +105,7 @@ async function serve(command: string[], folder: string, port: number): Promise<F
   const url = `http://127.0.0.1:${port}`;
   await until(async () => {
     const hasEnded = child.exitCode !== null;
-    // nginx itself answers this path, and a balancer asks a replica
+    // nginx answers this path with a 404 of its own, and a balancer with the 404 of a replica
     return hasEnded || (await fetch(`${url}/.problem`)).status < 500;
   });
   if (child.exitCode !== null) throw new Error(`${command[0]}: ${output.stderr}`);

@@ -73,7 +73,10 @@ interface TokenParts {
  * spoils one thing.
  */
 export class Issuer {
+  /** The number of requests for each path. */
   readonly hits = new Map<string, number>();
+  /** The times of requests for the key set at any address, except while the issuer is `down`, by the monotonic clock. */
+  readonly keySetHitsMs: number[] = [];
   fault: Fault = 'none';
   published: JWK[];
   /** The key sets of the issuer's nodes, which answer in turn. Empty if all nodes have the published key set. */
@@ -107,13 +110,10 @@ export class Issuer {
     return { OAUTH_ISSUER: this.url, OAUTH_AUDIENCE: AUDIENCE };
   }
 
-  /** The number of fetches of the key set so far. */
+  /** The number of requests for the key set at its first address, also of those without an answer. */
   get jwksHits(): number {
     return this.hits.get('/jwks') ?? 0;
   }
-
-  /** The times at which the key set was asked for, in milliseconds of the monotonic clock. */
-  readonly keySetHitsMs: number[] = [];
 
   /** True while a request for the key set waits for its answer. */
   get isHoldingBack(): boolean {

@@ -18,7 +18,7 @@ function stopWatching(): void {
   clearTimeout(timer);
 }
 
-beforeAll(() => watch('what comes before its first test'));
+beforeAll(() => watch('a hook before its first test'));
 beforeEach(() => watch(`the test "${expect.getState().currentTestName}"`));
 afterEach(stopWatching);
 afterAll(stopWatching);

@@ -24,7 +24,6 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Returns whether nobody listens on a port. */
 export const isFree = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const probe = createServer().once('error', () => resolve(false));

@@ -16,7 +16,7 @@ export interface PostgresServer {
   /** Stops the server in order. Its sessions are ended immediately. */
   readonly stop: () => Promise<void>;
   readonly start: () => Promise<void>;
-  /** Kills all processes of the server, as a power failure does. */
+  /** Kills all processes of the server with SIGKILL, so that PostgreSQL cannot stop in order. */
   readonly kill: () => Promise<void>;
   /** Sends SIGSTOP to all processes of the server: connections stay open, but nobody answers. */
   readonly pause: () => Promise<void>;

@@ -3,10 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sayIfLate } from './waiting.ts';
 
-/** The folder of the project. */
 export const PROJECT = process.cwd();
 
-/** Reads a file of the project. */
 export const readText = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
 
 /** Returns the given variables, and three of the test's. remove-run.mjs finds programs of a killed run by TMPDIR. */
@@ -21,7 +19,6 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** A running program. */
 export interface RunningProgram {
   readonly child: ChildProcess;
   /** The output of the program so far. */

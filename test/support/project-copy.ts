@@ -12,7 +12,6 @@ import { type Outcome, PROJECT, type RunningProgram, startProgram } from './prog
 /** The migrations of the project, without .sql. */
 export const MIGRATIONS = readdirSync(join(PROJECT, 'migrations')).map((file) => file.replace('.sql', ''));
 
-/** Changes a file of a copy. */
 export function editFile(path: string, found: RegExp, replacement: string): void {
   const text = readFileSync(path, 'utf8');
   const edited = text.replaceAll(found, replacement);
@@ -102,7 +101,7 @@ export function copyProject(): string {
   return copyParts(...folders, 'Dockerfile', 'nest-cli.json', 'package.json', 'package-lock.json');
 }
 
-/** Copies these parts of the project, with dist/ and a link to node_modules/, so that nothing has to be installed. */
+/** Copies these files and folders of the project. A link to node_modules/ makes an installation unnecessary. */
 function copyParts(...names: string[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'copy-'));
   for (const name of names) cpSync(join(PROJECT, name), join(folder, name), { recursive: true });

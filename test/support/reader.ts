@@ -53,7 +53,6 @@ export class Reader {
     });
   }
 
-  /** Sends a part of a request. */
   send(part: string): void {
     this.socket.write(part);
   }

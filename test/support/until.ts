@@ -58,7 +58,8 @@ async function ask(waiting: Waiting, everyMs: number | undefined): Promise<void>
   const { holds, limitMs } = waiting;
   const startedAtMs = performance.now();
   while (!waiting.isOver) {
-    const hasEnded = 'end' in waiting; // before the check, so that the last act of the work counts
+    // If the work ends during the check, one more check sees its last effects
+    const hasEnded = 'end' in waiting;
     try {
       if (await holds()) {
         waitings.delete(waiting);

@@ -16,7 +16,7 @@ it('a wait that ends in time says nothing, and gives its result', async () => {
   await expect(sayIfLate('b', async () => Promise.reject(new Error('ended')), { afterMs: 1, say })).rejects.toThrow(
     'ended',
   );
-  // If the timer of the wait still ran, it would end before this one, which starts later
+  // The timer of c starts later and is longer. So a timer of a or b that still ran would end before it
   await new Promise<void>((resolve) => {
     void sayIfLate('c', () => new Promise(() => undefined), { afterMs: 2, say: () => resolve() });
   });

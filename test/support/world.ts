@@ -25,7 +25,6 @@ export interface WorldOptions<Service extends ReachableService> {
   readonly environment?: Record<string, string>;
   /** Fills the database before the first replica starts. */
   readonly prepare?: ((database: TestDatabase) => Promise<unknown>) | undefined;
-  /** The number of replicas. */
   readonly replicas?: number;
   /** True if the world has a PostgreSQL of its own, which a test can stop. Otherwise all test files share one. */
   readonly hasOwnPostgres?: boolean;
