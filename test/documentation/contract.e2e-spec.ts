@@ -137,7 +137,7 @@ describe('the schema of a filter', () => {
     { name: 'a line feed at the end', value: 'a\n' },
     { name: 'DEL', value: '\x7f' },
     { name: 'a control character beyond ASCII', value: 'a\x85' },
-    { name: 'a no-break space, after the control characters', value: '\xa0' },
+    { name: 'a no-break space, the first character after the control characters', value: '\xa0' },
     { name: 'a line separator, which is no control character', value: 'a\u2028' },
     { name: 'as many characters as are allowed', value: '𝄞'.repeat(MAX_FILTER_CHARACTERS) },
     { name: 'one character more than that', value: 'a'.repeat(MAX_FILTER_CHARACTERS + 1) },

@@ -149,10 +149,10 @@ it('/docs/favicon-32x32.png is the file of Swagger UI, byte for byte', async () 
 });
 
 it.each(['/docs', '/docs/swagger-ui-bundle.js', '/openapi.json', '/problems/not-found', '/'])(
-  '%s has an entity tag, answers 304 to this tag, and is asked for at each use',
+  '%s has an entity tag, answers 304 to this tag, and must be asked for at each use',
   async (path) => {
     const { headers } = await getWithoutCredentials(path);
-    expect(headers.get('cache-control')).toBe('no-cache'); // a new version has the same addresses
+    expect(headers.get('cache-control')).toBe('no-cache'); // a new version changes pages, and not their addresses
     const etag = headers.get('etag') ?? '';
     const { status, text } = await getWithoutCredentials(path, { 'If-None-Match': etag });
     expect({ status, text }).toEqual({ status: 304, text: '' });
@@ -196,7 +196,7 @@ describe('the page at the address of the service', () => {
   it('answers 200 to GET and HEAD without Accept, and refuses POST', async () => {
     const statuses: number[] = [];
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST']) {
-      // Close, because an answer to HEAD names the length of a body that is not sent, so its end cannot be read
+      // An answer to HEAD names a length, but has no body. So `exchange` waits until the connection is closed
       const request = requestTo('/', { Connection: 'close' }, method);
       const { responses } = await exchange(world.service.port, request);
       statuses.push(responses[0]?.status ?? 0);

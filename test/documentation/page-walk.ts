@@ -153,7 +153,7 @@ function toPattern(shown: string): { readonly pattern: RegExp; readonly ids: str
   const ids: string[] = [];
   const source = shown
     .replaceAll(/\s/g, '')
-    // This must be the first replacement, or it would escape the patterns below. That of times needs an escaped dot
+    // Escape first: later it would escape the patterns below. The search for times expects an escaped dot
     .replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
     .replaceAll(new RegExp(ID, 'g'), (id) => {
       const index = ids.indexOf(id);

@@ -3,7 +3,16 @@ import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { PAGES, findAll, findRemark, isWalked, listAnchors, readBlocks, withoutBlocks } from '../support/pages.js';
+import {
+  type Block,
+  PAGES,
+  findAll,
+  findRemark,
+  isWalked,
+  listAnchors,
+  readBlocks,
+  withoutBlocks,
+} from '../support/pages.js';
 import { listMetrics } from '../support/metrics.js';
 import { PROJECT, readText } from '../support/program.js';
 
@@ -39,12 +48,14 @@ describe.each(PAGES)('%s', (page) => {
 
   it('has blocks that a test runs, or says why not', () => {
     const walks = readText('test/documentation/walks.e2e-spec.ts');
-    const forgotten = readBlocks(page).filter((block) => {
-      if (isWalked(block)) return !walks.includes(`'${page}'`);
-      const [runner, reason] = [findRemark(block, 'run by'), findRemark(block, 'not run:')];
-      return runner ? !exists(runner) : !reason && !['text', 'json', 'mermaid'].includes(block.language);
-    });
-    expect(forgotten).toEqual([]);
+    const isCovered = (block: Block): boolean => {
+      if (isWalked(block)) return walks.includes(`'${page}'`);
+      const runner = findRemark(block, 'run by');
+      if (runner) return exists(runner);
+      const reason = findRemark(block, 'not run:');
+      return Boolean(reason) || ['text', 'json', 'mermaid'].includes(block.language);
+    };
+    expect(readBlocks(page).filter((block) => !isCovered(block))).toEqual([]);
   });
 });
 
@@ -58,8 +69,9 @@ describe('README.md and docs/', () => {
   });
 
   it('are found from the README', () => {
-    const linked = ['](README.md)', withoutBlocks('README.md')].join();
-    expect(PAGES.filter((page) => !linked.includes(`](${page})`))).toEqual([]);
+    const readme = withoutBlocks('README.md');
+    const others = PAGES.filter((page) => page !== 'README.md');
+    expect(others.filter((page) => !readme.includes(`](${page})`))).toEqual([]);
   });
 });
 
@@ -83,7 +95,8 @@ describe('docs/at-night.md', () => {
       .filter((name) => name.endsWith('.ts'))
       .map((name) => readText(join('src', name)))
       .join('\n');
-    const parts = quoted.flatMap((said) => said.split(/ \(\w+\)(?=:)|: /));
+    // src has `database` and `failed` of the line `database (codes): failed`
+    const parts = quoted.flatMap((line) => line.split(/(?: \(\w+\))?: /));
     expect(parts.length).toBeGreaterThan(0);
     expect(parts.filter((part) => !sources.includes(part))).toEqual([]);
   });
@@ -97,8 +110,9 @@ describe('docs/operators.md', () => {
   /** The rows of each collector. If the first cell of a row is empty, the row belongs to the collector above it. */
   const collectors = table.split('\n\n')[0]?.split(/^\| (?=\w)/m) ?? [];
 
+  // Elasticsearch refuses a document with a text `client` and a text `client.address`
   it.each(collectors.filter(Boolean).map((rows) => [rows.split(' |')[0] ?? '', rows] as const))(
-    'maps the log for %s so that no name is both a value and the beginning of another name',
+    'maps the log for %s so that no field is both a value and an object',
     (_, rows) => {
       const renamed = new Map(
         [...rows.matchAll(/`(\w+)` to `([\w.@/]+)`/g)].map(([, from = '', to = '']) => [from, to]),

@@ -11,7 +11,7 @@ import { expectProblem } from '../support/problem.js';
 import { type Exchange, type Reply, exchange } from '../support/exchange.js';
 import { Reader, requestTo } from '../support/reader.js';
 
-/** A request for the largest open page. If the client does not read it, its connection is soon full. */
+/** A request for the largest page without credentials. If the client does not read it, its connection is soon full. */
 const PAGE = requestTo('/docs/swagger-ui-bundle.js', {});
 const REQUEST_WITHOUT_END = `GET ${PATHS.orderUpdate} HTTP/1.1\r\nHost: x\r\n`;
 const REFUSED_CONNECTIONS = 'order_lookup_connections_refused_total{limit="waiting-requests"}';
@@ -109,15 +109,15 @@ describe('25 connections with 30 pipelined requests each', () => {
 
 it('a connection is closed after a request with Upgrade, so that no body is taken for a request', async () => {
   const upgrade = requestTo(PATHS.orderUpdate, { ...world.headers, Connection: 'Upgrade', Upgrade: 'websocket' });
-  const head = requestTo('/nothing', { 'Content-Length': String(goodRequest.length) });
-  // Node.js drops the head, which follows Upgrade in the same packet. So the body would run as a request
+  // Node.js drops this header, because it comes in the packet of Upgrade. So its body would run as a request
+  const header = requestTo('/nothing', { 'Content-Length': String(goodRequest.length) });
   const body = goodRequest;
-  const pieces = [upgrade + head, body];
+  const pieces = [upgrade + header, body];
   const { responses, closed } = await exchange(world.service.port, pieces, { answers: 2, pauseMs: 200 });
   expect({ statuses: statusesOf(responses), closed }).toEqual({ statuses: [200], closed: true });
 });
 
-describe('after garbage the connection is closed, if the garbage comes', () => {
+describe('the connection is closed if garbage comes', () => {
   const CHUNKED = { 'Transfer-Encoding': 'chunked' };
   const BAD_CHUNK = 'zz\r\n';
 

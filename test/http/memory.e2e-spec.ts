@@ -14,7 +14,7 @@ import { until } from '../support/until.js';
 const PAGE = '/docs/swagger-ui-bundle.js';
 const REQUEST = requestTo(PAGE, {});
 const MEBIBYTE = 1024 ** 2;
-/** The number of small answers between two callers. A cache for the last 1,000 answers would drop the large one. */
+/** The number of small answers between two callers. If only 1,000 answers were kept, the large one would be dropped. */
 const FILTERS_BETWEEN_CALLERS = 1_100;
 
 const world = processWorld();
@@ -51,6 +51,7 @@ it('connections that send much garbage after requests, and do not read their ans
   const senders = await clients.open({ count: 4, port, bytes });
   const garbage = Buffer.alloc(100 * MEBIBYTE, 'garbage ');
   for (const sender of senders) sender.write(garbage);
+  // Meanwhile the service has time to read garbage
   for (let answered = 0; answered < 100; answered++) expect((await world.get(PATHS.orderUpdate)).status).toBe(200);
   expect(grown()).toBeLessThan(64); // the clients have sent 400 MiB
 });

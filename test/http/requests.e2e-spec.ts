@@ -371,8 +371,9 @@ describe("the client's address in the log line of a request", () => {
     expect(await addressFor(world.service, '192.0.2.1')).toBe('127.0.0.1');
   });
 
+  // If there are fewer addresses than proxies, the client itself may have written them
   it.each([undefined, '192.0.2.1', 'a secret'])(
-    "is the peer's address behind two proxies with fewer than two addresses, which the client may have written: %s",
+    "is the peer's address behind two proxies if X-Forwarded-For has fewer than two addresses: %s",
     async (forwarded) => {
       expect(await addressFor(behindTwoProxies, forwarded)).toBe('127.0.0.1');
     },
