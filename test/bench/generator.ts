@@ -46,7 +46,7 @@ function isNextDue(): boolean {
 class Connection {
   readonly ended: Promise<void>;
   private readonly socket: Socket;
-  private end: () => void = () => undefined;
+  private resolveEnded: () => void = () => undefined;
   private head = '';
   private status = '';
   /** The number of bytes of the body that have not come yet. */
@@ -55,7 +55,7 @@ class Connection {
   constructor() {
     this.socket = connect(load.port, '127.0.0.1').setNoDelay(true);
     this.ended = new Promise((resolve, reject) => {
-      this.end = resolve;
+      this.resolveEnded = resolve;
       this.socket.once('error', reject);
       // If this side has ended the connection, the promise is settled already, and the error has no effect
       this.socket.once('close', () => reject(new Error('the server closed a connection')));
@@ -66,7 +66,7 @@ class Connection {
 
   ask(): void {
     if (isOver()) {
-      this.socket.end(this.end);
+      this.socket.end(this.resolveEnded);
     } else if (isNextDue()) {
       const packet = packets[sentCount % packets.length] as Buffer;
       sentCount++;

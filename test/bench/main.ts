@@ -19,7 +19,7 @@ import { Servers } from './servers.js';
 const { quick, beside } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, beside: { type: 'string' } },
 }).values;
-/** V8 goes on compiling the code of a service for about 40,000 requests, which then cost a third less. */
+/** V8 compiles the code of a service during its first 40,000 requests or so. Later requests cost a third less. */
 const WARM_UP_SECONDS = quick ? 0.5 : 4;
 const rounds = quick ? 5 : 10;
 const seconds = quick ? 0.4 : 0.6;
@@ -48,7 +48,6 @@ ${rounds} rounds of ${seconds} s for each line.`;
 process.exit(0);
 
 async function measureAll(scenarios: readonly Scenario[]): Promise<Result[]> {
-  // Warm up, because the first answers are slow until V8 has compiled the code
   for (const scenario of scenarios) await measure(scenario, WARM_UP_SECONDS);
   console.error('warmed up');
   const results = scenarios.map((scenario): Result => ({ scenario, rounds: [] }));

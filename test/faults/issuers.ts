@@ -82,7 +82,10 @@ export async function issuers(world: World, seconds = 20): Promise<string> {
 
   for (const fault of FAULTS) {
     issuer.fault = fault;
-    await underTraffic(`issuer ${fault} for ${seconds} s`, () => pause(seconds * 1000, ''));
+    await underTraffic(`issuer ${fault} for ${seconds} s`, async () => {
+      await pause(seconds * 1000);
+      return '';
+    });
   }
   issuer.fault = 'none';
   await until(async () => (await statusOf(await issuer.token())) === 200);

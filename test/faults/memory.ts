@@ -11,8 +11,8 @@ const REQUESTS_OF_A_STEP = 100_000;
 /** The number of requests that are made first, and then sent together. */
 const REQUESTS_OF_A_BATCH = 10_000;
 const BYTES_OF_A_KIBIBYTE = 1_024;
-/** The share of bytes in Base64, which makes four characters from three bytes. */
-const BASE64_SHARE = 3 / 4;
+/** Base64 makes four characters from three bytes. */
+const BYTES_OF_A_BASE64_CHARACTER = 3 / 4;
 
 interface Kind {
   readonly name: string;
@@ -29,7 +29,7 @@ export async function memory(world: World, count = 1_000_000, leastKibibytes = '
   if (count % REQUESTS_OF_A_STEP !== 0) throw new Error(`${count} requests are no multiple of ${REQUESTS_OF_A_STEP}`);
   const service = await world.startReadyReplica({ NODE_OPTIONS: '--max-semi-space-size=8' }); // as in the image
   const key = world.issuer.keys.find(({ alg }) => alg === 'ES256');
-  const paddingBytes = Number(leastKibibytes) * BYTES_OF_A_KIBIBYTE * BASE64_SHARE;
+  const paddingBytes = Number(leastKibibytes) * BYTES_OF_A_KIBIBYTE * BYTES_OF_A_BASE64_CHARACTER;
   const claims = { padding: 'x'.repeat(paddingBytes) };
   const kinds: Kind[] = [
     { name: 'with one token', nextToken: async () => world.token },

@@ -62,7 +62,7 @@ async function measureSize(world: World, codes: number): Promise<string[]> {
   }
   found.push(
     `a change served after ${quantiles(served)}, longest turn of the event loop ${Math.round(longestTurnMs)} ms`,
-    `a revoked key refused after ${quantiles(refused)} while all are read`,
+    `a revoked key refused after ${quantiles(refused)} while all codes are read`,
   );
   found.push(`at most ${Math.round(peakMebibytes(service.pid))} MiB`);
   await service.kill();

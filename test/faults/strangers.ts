@@ -15,7 +15,7 @@ import type { Attack } from './attacker.js';
 const DESCRIPTORS = 6_000;
 const FORGED_PER_SECOND = 3_000;
 const PAGE = requestTo('/docs/swagger-ui-bundle.js', {});
-const REQUEST_WITHOUT_END = requestTo(PATHS.orderUpdate, { 'Transfer-Encoding': 'chunked' });
+const REQUEST_WITHOUT_BODY = requestTo(PATHS.orderUpdate, { 'Transfer-Encoding': 'chunked' });
 
 /**
  * Runs attacks of strangers, each for this many seconds. Reports their effect on a caller that was connected before, on
@@ -24,8 +24,7 @@ const REQUEST_WITHOUT_END = requestTo(PATHS.orderUpdate, { 'Transfer-Encoding': 
  */
 export async function strangers(world: World, seconds = 12, only = ''): Promise<string> {
   const { issuer, credentials, database } = world;
-  const environment = { TRUSTED_PROXY_HOPS: '1' };
-  const service = await world.startReplicaProcess(environment, { descriptors: DESCRIPTORS });
+  const service = await world.startReplicaProcess({}, { descriptors: DESCRIPTORS });
   await service.ready();
   service.ignoreLog();
   const caller = { 'Api-Key': credentials.key, Authorization: credentials.token };
@@ -64,7 +63,10 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
     return said.join(', ');
   };
   const attacks: Record<string, (port: number) => Promise<string>> = {
-    nothing: () => pause(seconds * 1000, ''),
+    nothing: async () => {
+      await pause(seconds * 1000);
+      return '';
+    },
     '100 connections with 2,000 lookups each, read': onConnections({
       count: 100,
       bytes: lookup.repeat(2_000),
@@ -100,9 +102,9 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
       bytes: PAGE.repeat(10) + 'garbage '.repeat(5_000_000),
       isReading: false,
     }),
-    '5,000 connections with a chunked request that never comes': onConnections({
+    '5,000 connections with a chunked body that never comes': onConnections({
       count: 5_000,
-      bytes: REQUEST_WITHOUT_END,
+      bytes: REQUEST_WITHOUT_BODY,
       isReading: true,
     }),
     'more silent connections than descriptors': onConnections({ count: 7_000, bytes: '', isReading: true }),

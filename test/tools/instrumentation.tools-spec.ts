@@ -21,7 +21,7 @@ const world = processWorld({
 afterAll(() => collector.close());
 
 it("with auto-instrumentation and the line of docs/operators.md, only the service's own spans are made", async () => {
-  // One request after another, each until its span has come. Meanwhile the service polls its database
+  // The loop waits for each span. Meanwhile the service polls its database, and no poll may make a span
   for (let count = 1; count <= REQUESTS; count += 1) {
     await world.get(PATHS.orderUpdate);
     await fetch(`${world.service.managementUrl}/health/ready`);

@@ -60,12 +60,14 @@ function typeErrors(manifests: readonly Manifest[]): string {
 const base = 'resources: [../kubernetes]';
 const overlayOfPage = readBlocks('docs/kubernetes.md').find(({ language }) => language === 'yaml')?.text ?? '';
 const componentOf = (name: string): string => `${base}\ncomponents: [../kubernetes/${name}]`;
+/** Finds YAML in comments: `- {`, `- target:` or `patch:`. Comments for people begin with none of these. */
+const COMMENTED_YAML = /^( *)# (?= *(?:- [{t]|patch:))/gm;
 const kustomizations = {
   'the base': base,
   'the gateway': 'resources: [../kubernetes/gateway]',
   'the overlay of docs/kubernetes.md': overlayOfPage,
   'the overlay of docs/kubernetes.md with everything that is commented out': overlayOfPage.replaceAll(
-    /^( *)# (?= *(?:- [{t]|patch:))/gm,
+    COMMENTED_YAML,
     '$1',
   ),
   monitoring: componentOf('monitoring'),
@@ -105,7 +107,8 @@ const kustomizations = {
     const proxy = 3128;
     expect(portsOf(policy?.spec.egress)).toEqual(expect.arrayContaining([proxy, ...mesh]));
     expect(portsOf(ofMigration?.spec.egress)).toEqual(expect.arrayContaining(mesh));
-    expect(portsOf(policy?.spec.ingress)).toEqual([3000, 3001, 3001, 15008, 3001, 4143]);
+    const ingress = { base: [3000, 3001], cloudBalancer: [3001], istio: [15008, 3001], linkerd: [4143] };
+    expect(portsOf(policy?.spec.ingress)).toEqual(Object.values(ingress).flat());
     const workloads = JSON.stringify(all.filter(({ kind }) => kind === 'Deployment' || kind === 'Job'));
     expect(workloads.match(/"limits":\{"cpu":"[12]","memory":/g)).toHaveLength(2);
   });

@@ -143,8 +143,9 @@ describe('the clients of docs/integrators.md, in an empty folder', () => {
   });
 
   it('can be generated from the contract in OpenAPI 3.0, too', async () => {
-    const older = generate.split('\n').at(-2)?.replace('openapi.json', 'openapi-3.0.json') ?? '';
-    expect(await here(`rm codes.js order-lookups.d.ts && ${older}`)).toMatchObject({ status: 0 });
+    const [makeTypes = ''] = /^npx openapi-typescript .*$/m.exec(generate) ?? [];
+    const fromOlder = makeTypes.replace('openapi.json', 'openapi-3.0.json');
+    expect(await here(`rm codes.js order-lookups.d.ts && ${fromOlder}`)).toMatchObject({ status: 0 });
     expect(await here(compile)).toMatchObject({ status: 0, stdout });
   });
 });
