@@ -101,5 +101,6 @@ function createFlows(issuer: IssuerMetadata, tokenUrl: string, requiredScope: st
   const needsOpenid = !requiredScope && supported?.includes('openid');
   const scopesForPersons = needsOpenid ? { openid: 'Sign in. The service requires no scope.' } : required;
   const authorizationCode = { authorizationUrl, tokenUrl, scopes: scopesForPersons };
-  return { clientCredentials, authorizationCode }; // Postman and Insomnia import only the first grant
+  // First the grant with client id and secret, because Postman and Insomnia import only the first grant
+  return { clientCredentials, authorizationCode };
 }

@@ -9,8 +9,8 @@ const MAX_SMALL_ANSWERS_BYTES = 20 * 1024 ** 2;
 /** An estimate of the memory that a small answer takes besides its body and its key. */
 const ANSWER_ENTRY_BYTES = 1024;
 /**
- * An answer of this size or more is never dropped, so that all its readers share one body. Node.js copies a text for
- * each connection anyway, so keep this near MAX_TEXT_BYTES of answer.ts.
+ * An answer of this size or more is never dropped, so that its slow readers share one body. If you raise this above
+ * MAX_TEXT_BYTES of answer.ts, each reader may keep a copy. Node.js copies smaller bodies, which are texts, anyway.
  */
 const LARGE_ANSWER_BYTES = 16 * 1024;
 
@@ -92,11 +92,11 @@ export class CodesSnapshot {
   private readonly allCodes: Answer;
   private readonly smallAnswers = new LRUCache<string, Answer>({
     maxSize: MAX_SMALL_ANSWERS_BYTES,
-    sizeCalculation: ({ length }, key) => length + 2 * key.length + ANSWER_ENTRY_BYTES,
+    sizeCalculation: ({ length: bodyBytes }, key) => bodyBytes + 2 * key.length + ANSWER_ENTRY_BYTES,
   });
   /**
-   * If a large answer were dropped and made again, slow readers would keep both copies. All large answers have at most
-   * twice the size of the list: a record is in one answer by type and in one by code. By both, an answer is small.
+   * If a large answer were dropped and made again, slow readers would keep both copies. All take at most twice the
+   * memory of `allCodes`: a record is in one answer by type and in one by code, and an answer to both filters is small.
    */
   private readonly largeAnswers = new Map<string, Answer>();
 

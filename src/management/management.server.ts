@@ -69,13 +69,14 @@ export class ManagementServer {
   }
 
   private sendProblem(response: ServerResponse, error: unknown): void {
-    const problem = error instanceof Problem ? error : this.logUnexpected(error);
+    const problem = error instanceof Problem ? error : this.reportMetricsFailure(error);
     const requestId = randomUUID();
     const { status, headers, body } = problem.render(requestId, this.configuration.baseAddress);
     response.writeHead(status, { 'X-Request-Id': requestId, ...headers }).end(body);
   }
 
-  private logUnexpected(error: unknown): Problem {
+  /** Any error except a Problem is one of the metrics: the other resources are made from memory. */
+  private reportMetricsFailure(error: unknown): Problem {
     this.logger.error({ message: 'the metrics cannot be collected', error });
     return new Problem('internal-error', { detail: 'The metrics cannot be collected.' });
   }

@@ -34,6 +34,8 @@ export class CommunicationCodesQuery implements Filters {
 
 const PARAMETERS = ['codeType', 'code'] as const satisfies (keyof CommunicationCodesQuery)[];
 type Parameters = Partial<Record<(typeof PARAMETERS)[number], string>>;
+/** If a query has more names than this, more than MAX_ISSUES of them are unknown. Further faults would not be shown. */
+const MAX_NAMES = MAX_ISSUES + PARAMETERS.length;
 const MAX_REMEMBERED_QUERIES_BYTES = 8 * 1024 ** 2;
 /** The memory that a remembered query takes in addition to its target. */
 const QUERY_ENTRY_BYTES = 512;
@@ -118,8 +120,8 @@ function decodeQuery(query: string): { parameters: Parameters; issues: Issue[] }
 }
 
 /**
- * Returns the encoded texts of each parameter. Stops after as many names as an answer can show, and decodes each only
- * once: a name that cannot be decoded takes 20 µs, and a target may have 4,000 such names.
+ * Returns the encoded texts of each parameter. Stops after MAX_NAMES, and decodes equal names only once: a name that
+ * cannot be decoded takes 20 µs, and a target may have 4,000 such names.
  */
 function groupByName(query: string): Map<string, string[]> {
   const pairs = query
@@ -127,12 +129,13 @@ function groupByName(query: string): Map<string, string[]> {
     .split('&')
     .filter((pair) => pair !== '');
   const textsByName = new Map<string, string[]>();
-  for (const [encodedName, pairsOfName] of groupBy(pairs.map(splitPair), (pair) => pair.encodedName)) {
+  const pairsByEncodedName = groupBy(pairs.map(splitPair), (pair) => pair.encodedName);
+  for (const [encodedName, pairsOfName] of pairsByEncodedName) {
     const name = decodeName(encodedName);
-    const texts = textsByName.get(name) ?? [];
+    const texts = textsByName.get(name) ?? []; // `%63ode` is the same name as `code`
     for (const { encodedText } of pairsOfName) texts.push(encodedText);
     textsByName.set(name, texts);
-    if (textsByName.size > MAX_ISSUES + PARAMETERS.length) break;
+    if (textsByName.size > MAX_NAMES) break;
   }
   return textsByName;
 }
@@ -184,7 +187,7 @@ function describeUndecodableParameter(name: string): Issue {
 
 /**
  * Returns the issue of a parameter that does not exist. The issue does not show the value, which may be a credential in
- * the wrong place. If the whole query is a credential (`?ols_…`), its name is the credential, and is not shown, either.
+ * the wrong place. If the name may be a credential, as in `?ols_…`, the issue does not show the name, either.
  */
 function describeUnknownParameter(name: string): Issue {
   const known = `only ${PARAMETERS.join(' and ')} are known.`;

@@ -63,7 +63,7 @@ export class Metrics implements OnModuleInit {
   });
   readonly clientRequests = this.counter({
     name: 'client_requests_total',
-    help: `Answers by the client of the API key: the first ${MAX_NAMED_CLIENTS} clients by name, the rest as other`,
+    help: `Answers by the client of the API key. The first ${MAX_NAMED_CLIENTS} that call are named, the rest is other`,
     labelNames: ['client', 'status'],
   });
   readonly credentialsRefused = this.counter({
@@ -73,12 +73,14 @@ export class Metrics implements OnModuleInit {
   });
   readonly connectionsRefused = this.counter({
     name: 'connections_refused_total',
-    help: 'Connections closed because of a limit: connections of the process, or waiting-requests of the connection',
+    help:
+      'Connections closed because the process (limit="connections") or one connection (limit="waiting-requests") ' +
+      'had reached its limit',
     labelNames: ['limit'],
   });
   readonly snapshotReloads = this.counter({
     name: 'snapshot_reloads_total',
-    help: 'Readings of codes or keys, without those while the database is away; the result is loaded or failed',
+    help: 'Attempts to read codes or keys; the result is loaded or failed. While the database is away, there are none',
     labelNames: ['topic', 'result'],
   });
   readonly effectiveTimesPassed = this.counter({

@@ -19,7 +19,10 @@ const logger = new ServiceLogger(configuration, new Metrics());
 let written: string[];
 beforeEach(() => {
   written = [];
-  jest.spyOn(logger['output'], 'write').mockImplementation((line) => written.push(line) > 0);
+  jest.spyOn(logger['output'], 'write').mockImplementation((line) => {
+    written.push(line);
+    return true;
+  });
 });
 
 const lines = (): unknown[] => written.map((line) => JSON.parse(line) as unknown);

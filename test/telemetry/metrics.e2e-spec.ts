@@ -53,12 +53,13 @@ it('every metric has a name, labels and a help that dashboards and people rely o
     'counter http_requests_total operation status': 'Answers',
     'histogram http_request_duration_seconds operation': 'Time to answer a request',
     'counter client_requests_total client status':
-      'Answers by the client of the API key: the first 1000 clients by name, the rest as other',
+      'Answers by the client of the API key. The first 1000 that call are named, the rest is other',
     'counter credentials_refused_total credential reason': 'Credentials refused',
     'counter connections_refused_total limit':
-      'Connections closed because of a limit: connections of the process, or waiting-requests of the connection',
+      'Connections closed because the process (limit="connections") or one connection (limit="waiting-requests") ' +
+      'had reached its limit',
     'counter snapshot_reloads_total topic result':
-      'Readings of codes or keys, without those while the database is away; the result is loaded or failed',
+      'Attempts to read codes or keys; the result is loaded or failed. While the database is away, there are none',
     'counter moments_switched_total': 'Effective times that have come; the first request after such a time counts it',
     'counter tokens_verified_total': 'Access tokens whose signature was checked, accepted or not',
     'counter log_lines_dropped_total': 'Log lines that the reader of standard output did not take',
