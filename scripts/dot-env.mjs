@@ -6,7 +6,10 @@ const EMPTY_LINE = /[^\S\n]*(?:#.*)?(?:\n|$)/y;
 const NAME = /[^\S\n]*(?:export[^\S\n]+)?(?<name>[\w.-]+)[^\S\n]*=[^\S\n]*/y;
 /** A value in quotes may have several lines. */
 const QUOTED = /(?<value>"[^"]*"|'[^']*'|`[^`]*`)[^\S\n]*(?:#.*)?(?:\n|$)/y;
-/** Node.js would cut a password at a # that has no space before it. Typographic quotes would become part of a value. */
+/**
+ * Refuses a # that has no space before it, because Node.js would cut a password there. Refuses typographic quotes at
+ * the start, because they would become part of the value.
+ */
 const UNQUOTED = /(?<value>(?:[^\s#"'`“”„‘’][^\n\r#]*?)?)(?:(?<=\s)#.*)?\s*?(?:\n|$)/y;
 
 /** Returns the variables, and a sentence for each line that cannot be read. */
@@ -15,24 +18,39 @@ export function readDotEnv(bytes) {
   const faults = [];
   if (!isUtf8(bytes) || bytes.includes(0)) return { variables, faults: ['.env is not in UTF-8: save it as UTF-8.'] };
   const text = new TextDecoder().decode(bytes).replaceAll('\r\n', '\n'); // without a byte order mark
-  for (let at = 0; at < text.length;) {
-    const name = matchAt(NAME, text, at);
-    const valueAt = at + (name?.[0].length ?? 0);
-    const value = name && (matchAt(QUOTED, text, valueAt) ?? matchAt(UNQUOTED, text, valueAt));
-    if (value) {
-      Object.assign(variables, parseEnv(`${name.groups.name}=${value.groups.value}`));
-      at = valueAt + value[0].length;
+  let at = 0;
+  while (at < text.length) {
+    const assignment = matchAssignment(text, at);
+    if (assignment) {
+      Object.assign(variables, parseEnv(`${assignment.name}=${assignment.value}`));
+      at = assignment.end;
     } else {
       if (!matchAt(EMPTY_LINE, text, at)) faults.push(describeLine(text.slice(0, at).split('\n').length));
-      at = `${text}\n`.indexOf('\n', at) + 1;
+      at = findNextLine(text, at);
     }
   }
   return { variables, faults };
 }
 
-function matchAt(form, text, at) {
-  form.lastIndex = at;
-  return form.exec(text);
+/** Returns the assignment that begins at this position, up to the end of its last line; undefined if there is none. */
+function matchAssignment(text, at) {
+  const name = matchAt(NAME, text, at);
+  if (!name) return undefined;
+  const valueAt = at + name[0].length;
+  const value = matchAt(QUOTED, text, valueAt) ?? matchAt(UNQUOTED, text, valueAt);
+  if (!value) return undefined;
+  return { name: name.groups.name, value: value.groups.value, end: valueAt + value[0].length };
+}
+
+/** Matches a pattern with the flag `y` exactly at this position. */
+function matchAt(pattern, text, at) {
+  pattern.lastIndex = at;
+  return pattern.exec(text);
+}
+
+function findNextLine(text, at) {
+  const lineEnd = text.indexOf('\n', at);
+  return lineEnd === -1 ? text.length : lineEnd + 1;
 }
 
 /** Returns a fault that does not show the line, because the line may contain a password. */

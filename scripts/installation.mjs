@@ -18,6 +18,7 @@ const NEEDED_MB = 350;
 export function isInstalled(withDevelopment) {
   if (!existsSync(LAST_FILE)) return false;
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
+  // Without TypeScript, node_modules was installed or pruned with --omit=dev
   const isPruned = !withDevelopment && !existsSync('node_modules/typescript');
   return Object.entries(packages).every(([folder, { version, ...wanted }]) => {
     const mayLack = folder === '' || (isPruned && wanted.dev) || !isNeededByPlatform(wanted);
@@ -25,6 +26,10 @@ export function isInstalled(withDevelopment) {
   });
 }
 
+/**
+ * Returns whether npm installs the package on this platform. An optional package that names no platform may be missing:
+ * npm omits @emnapi/core, for example, if only packages of other platforms need it.
+ */
 function isNeededByPlatform({ optional, os, cpu, libc }) {
   if (!optional) return true;
   if (!os?.includes(process.platform) || !cpu?.includes(process.arch)) return false;

@@ -18,25 +18,25 @@ const PLACES = {
 const VERSION = String.raw`\d+\.\d+\.\d+(?:-[\w.]*\w)?`;
 
 const isCheck = process.argv.includes('--check');
-/** The names of the files that have another version. Without --check they are corrected. */
-const differing = Object.keys(PLACES).filter((name) => {
+const differingFiles = [];
+for (const [name, before] of Object.entries(PLACES)) {
   const path = join(PROJECT, name);
-  if (!existsSync(path)) return false;
+  if (!existsSync(path)) continue;
   const text = readFileSync(path, 'utf8');
-  const before = PLACES[name];
-  const place = new RegExp(`(${before.source})${VERSION}`, `g${before.flags}`);
-  if (!place.test(text)) throw new Error(`${name} has no place for the version: ${place.source}`);
-  const written = text.replace(place, `$1${version}`);
-  if (written !== text && !isCheck) writeFileSync(path, written);
-  return written !== text;
-});
+  const place = new RegExp(`(?<=${before.source})${VERSION}`, `g${before.flags}`);
+  if (text.search(place) === -1) throw new Error(`${name} has no place for the version: ${place.source}`);
+  const corrected = text.replace(place, version);
+  if (corrected === text) continue;
+  differingFiles.push(name);
+  if (!isCheck) writeFileSync(path, corrected);
+}
 
 const changelog = readFileSync(join(PROJECT, 'CHANGELOG.md'), 'utf8');
 if (!new RegExp(`^## \\[${version.replaceAll('.', '\\.')}\\] - \\d{4}-\\d\\d-\\d\\d$`, 'm').test(changelog)) {
   console.error(`CHANGELOG.md has no section "## [${version}] - YYYY-MM-DD": write it first.`);
   process.exit(1);
 }
-if (isCheck && differing.length > 0) {
-  console.error(`Not version ${version}: ${differing.join(', ')}`);
+if (isCheck && differingFiles.length > 0) {
+  console.error(`Not version ${version}: ${differingFiles.join(', ')}`);
   process.exit(1);
 }

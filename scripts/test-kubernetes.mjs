@@ -81,10 +81,14 @@ const report = (line) => console.log(`${new Date().toISOString().slice(11, 19)} 
 
 const overlay = join(FOLDER, 'overlay');
 function writeOverlay(level) {
+  // NAME[:TAG][@DIGEST]
   const [, newName, newTag = 'latest', digest] = /^(.+?)(?::([\w.-]+))?(?:@(.+))?$/.exec(given.image);
   const literals = [
-    ...['OAUTH_ISSUER=http://issuer:8443', 'OAUTH_AUDIENCE=test', 'OAUTH_ALLOW_HTTP=true'],
-    ...['PUBLIC_BASE_URL=http://order-lookup', `LOG_LEVEL=${level}`],
+    'OAUTH_ISSUER=http://issuer:8443',
+    'OAUTH_AUDIENCE=test',
+    'OAUTH_ALLOW_HTTP=true',
+    'PUBLIC_BASE_URL=http://order-lookup',
+    `LOG_LEVEL=${level}`,
   ];
   const path = '/spec/template/spec/containers/0/resources/requests/cpu'; // for a small cluster
   const patch = JSON.stringify([{ op: 'replace', path, value: '50m' }]);
@@ -98,12 +102,11 @@ function writeOverlay(level) {
   mkdirSync(overlay, { recursive: true });
   writeFileSync(join(overlay, 'kustomization.yaml'), JSON.stringify(kustomization));
 }
-/** The commands of docs/kubernetes.md, with the names of this run. */
-const [makeSecrets, ...blocks] = read('docs/kubernetes.md').match(
-  /(?<=test: run by scripts\/test-kubernetes\.mjs -->\n```sh\n)[^]*?(?=```)/g,
-);
-const rollOut = replaceIn(blocks[0], /deploy\/production/g, relative(PROJECT, overlay));
-const issueKey = replaceIn(blocks[1], /registry\S+services:[\w.-]+/g, given.image);
+/** The blocks of commands that are marked for this test. */
+const MARKED_BLOCKS = /(?<=test: run by scripts\/test-kubernetes\.mjs -->\n```sh\n)[^]*?(?=```)/g;
+const [makeSecrets, rollOutOnPage, issueKeyOnPage] = read('docs/kubernetes.md').match(MARKED_BLOCKS);
+const rollOut = replaceIn(rollOutOnPage, /deploy\/production/g, relative(PROJECT, overlay));
+const issueKey = replaceIn(issueKeyOnPage, /registry\S+services:[\w.-]+/g, given.image);
 function replaceIn(block, place, text) {
   if (block?.match(place)) return block.replaceAll(place, text);
   throw new Error(`docs/kubernetes.md no longer has ${place}, which this test replaces, in: ${block}`);
@@ -144,7 +147,7 @@ async function underTraffic(key, name, work, mayRepeat = false) {
   }
   const { stdout, stderr } = output;
   if (!stdout.includes('{')) throw new Error(`${name}: the callers ended: ${stdout}${stderr}`);
-  const [, reportLine] = stdout.split('\n');
+  const [, reportLine] = stdout.split('\n'); // the first line is `begun`
   const { asked, failed, repeated, longestMs, faults } = JSON.parse(reportLine);
   report(`${name}: ${failed} of ${asked} failed, ${repeated} repeated, longest ${longestMs} ms`);
   if (failed > 0 || (repeated > 0 && !mayRepeat)) throw new Error(`${name}:\n${faults.join('\n')}`);
@@ -157,7 +160,7 @@ async function change(key, code) {
   const pods = await waitForPods(REPLICAS);
   const addresses = pods.map(({ status: { podIP } }) => (podIP.includes(':') ? `[${podIP}]` : podIP));
   const milliseconds = await sh(`kubectl exec traffic -- ${TRAFFIC_PROGRAM} ${key} ${code} ${addresses.join(' ')}`);
-  report(`a change is served by every pod, ${milliseconds} ms after the question`);
+  report(`a change is served by every pod, ${milliseconds} ms after the first request for it`);
 }
 
 let cordonedNode = '';
@@ -173,7 +176,8 @@ async function createNamespace() {
 /** Returns the host names of the nodes on which pods may run, or none if this user may not list nodes. */
 async function usableNodes() {
   const list = await sh('kubectl get nodes -o json || echo "{\\"items\\":[]}"');
-  const isUsable = ({ spec }) => !spec.unschedulable && !spec.taints?.some(({ effect }) => effect.startsWith('No'));
+  const isUsable = ({ spec }) =>
+    !spec.unschedulable && !spec.taints?.some(({ effect }) => effect !== 'PreferNoSchedule');
   const nodes = JSON.parse(list).items.filter(isUsable);
   return nodes.map(({ metadata }) => metadata.labels['kubernetes.io/hostname']);
 }
@@ -215,6 +219,7 @@ async function killPod() {
   await waitForPods(REPLICAS);
 }
 
+/** Ends PostgreSQL. Its container starts again, but waits until /away/now is removed (kubernetes/world.yaml). */
 async function takeDatabaseAway() {
   await sh("kubectl exec db -- sh -c 'touch /away/now; (sleep 1; kill -INT 1) >/dev/null 2>&1 &'");
   await pause(30);
@@ -223,9 +228,9 @@ async function takeDatabaseAway() {
 }
 
 async function drainNode(key, nodes) {
-  const helpers = await sh('kubectl get pod db -o jsonpath={.spec.nodeName}');
+  const nodeOfHelpers = await sh('kubectl get pod db -o jsonpath={.spec.nodeName}');
   const used = (await waitForPods(REPLICAS)).map(({ spec }) => spec.nodeName);
-  const node = used.find((name) => name !== helpers);
+  const node = used.find((name) => name !== nodeOfHelpers);
   const mayDrain = await sh('kubectl auth can-i patch nodes || true');
   if (nodes.length < 2 || !node || mayDrain !== 'yes') {
     report('SKIPPED: a drained node needs two nodes and the right to drain one');

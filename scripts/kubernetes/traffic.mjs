@@ -31,18 +31,20 @@ const ask = (url, agent) =>
   });
 
 const MAX_REPETITIONS = 5;
+/** `faults` has the first nine faults and the last one. */
 const report = { asked: 0, failed: 0, repeated: 0, longestMs: 0, faults: [] };
-async function call(at, attempt = 0, startedAt = performance.now()) {
-  const url = `http://order-lookup${PATHS[at % PATHS.length]}`;
+async function call(number, attempt = 0, startedAt = performance.now()) {
+  const url = `http://order-lookup${PATHS[number % PATHS.length]}`;
   try {
-    await ask(url, at % 2 && attempt === 0 ? keptConnections : newConnections);
+    const isOnKeptConnection = number % 2 === 1 && attempt === 0;
+    await ask(url, isOnKeptConnection ? keptConnections : newConnections);
   } catch (error) {
     report.faults = [...report.faults.slice(0, 9), `${new Date().toISOString()} ${error.message}`];
     if (attempt === MAX_REPETITIONS) {
       report.failed++;
     } else {
       report.repeated++;
-      await call(at, attempt + 1, startedAt);
+      await call(number, attempt + 1, startedAt);
     }
   }
   report.longestMs = Math.max(report.longestMs, Math.round(performance.now() - startedAt));
@@ -51,8 +53,10 @@ async function call(at, attempt = 0, startedAt = performance.now()) {
 if (code) {
   setTimeout(() => process.exit(1), 60_000).unref();
   const startedAt = performance.now();
-  const isServed = async (pod) => (await ask(`http://${pod}:3000${CODES}`, newConnections)).includes(code);
-  for (const pod of pods) while (!(await isServed(pod)));
+  for (const pod of pods) {
+    let body = '';
+    while (!body.includes(code)) body = await ask(`http://${pod}:3000${CODES}`, newConnections);
+  }
   console.log(Math.round(performance.now() - startedAt));
 } else {
   const calls = [];
