@@ -12,6 +12,8 @@ import { until } from '../support/until.js';
 const { orderUpdate: UPDATE, communicationCodes: CODES } = PATHS;
 /** The time in which the service reads everything at least once, also without a new stamp. */
 const TEN_MINUTES_MS = 10 * 60_000;
+/** The longest time for which PostgreSQL waits until a session has ended. */
+const SESSION_END_TIMEOUT_MS = 600_000;
 useMovableClock();
 const world = localWorld();
 /** The functions that undo the effects of a test, also if the test fails. */
@@ -39,7 +41,7 @@ const TRIGGERS_ON = `do $$
 const FROM_SERVICE_SESSIONS = `from pg_stat_activity
   where application_name = 'order-lookup-services' and datname = current_database()`;
 const endSessions = (): Promise<unknown> =>
-  sql(`select pg_terminate_backend(pid, ${TEN_MINUTES_MS}) ${FROM_SERVICE_SESSIONS}`);
+  sql(`select pg_terminate_backend(pid, ${SESSION_END_TIMEOUT_MS}) ${FROM_SERVICE_SESSIONS}`);
 
 const IN_FORCE = 'coalesce(valid_from <= now(), true) and coalesce(valid_until > now(), true)';
 /** Returns the answers that the operations must give now. They are made with queries and JSON.stringify only. */
@@ -93,7 +95,7 @@ it('if an older copy replaces the database, only the content of the copy is serv
   const whileClosed = async (...work: string[]): Promise<void> => {
     for (const statement of [
       `alter database ${name} allow_connections false`,
-      `select pg_terminate_backend(pid, ${TEN_MINUTES_MS}) from pg_stat_activity where datname = '${name}'`,
+      `select pg_terminate_backend(pid, ${SESSION_END_TIMEOUT_MS}) from pg_stat_activity where datname = '${name}'`,
       ...work,
       `alter database ${name} allow_connections true`,
     ])

@@ -78,7 +78,8 @@ describe('a committed change', () => {
     for (let change = 0; change <= 3; change++) {
       const value = await commitValue();
       await Promise.all(services.map((service) => until(() => serves(service, value))));
-      if (change === 0) reloadsBefore = await readReloads('loaded'); // also those for changes of an earlier test
+      // After the first change, because its reading may also be that of an earlier test's change
+      if (change === 0) reloadsBefore = await readReloads('loaded');
     }
     expect(await readReloads('loaded')).toBe(reloadsBefore + 3);
   });
@@ -91,7 +92,7 @@ describe('a committed change', () => {
 
   it('is not served before its commit, and never if its transaction fails', async () => {
     await lockHolder.query(`begin; ${insertValue('Open')}; savepoint s`);
-    const { key } = await issueKey(world.database); // not a code, because a change of codes would wait for the lock
+    const { key } = await issueKey(world.database); // a change of a code would wait for lockHolder's transaction
     await until(async () => (await statusOf(key)) === 200);
     expect(await serves(world.service, 'Open')).toBe(false);
     await expect(lockHolder.query('select 1 / 0')).rejects.toThrow('division by zero');
@@ -121,7 +122,7 @@ describe('a committed change', () => {
   });
 });
 
-// `npm run faults -- sizes` measures how soon this happens, also while 100,000 codes are read
+// `npm run faults -- sizes` measures how soon a revoked key is refused, also while 100,000 codes are read
 it('a revoked key is refused while other sessions hold locks on the tables of uses and of codes', async () => {
   await lockHolder.query('begin; lock table api_key_use in access exclusive mode');
   const { key } = await issueKey(world.database, { client: 'revoked' });
@@ -129,7 +130,7 @@ it('a revoked key is refused while other sessions hold locks on the tables of us
   const waiting = `select from pg_stat_activity
     where wait_event_type = 'Lock' and query like '%note_key_use%' and datname = current_database()`;
   await until(async () => {
-    // The service notes the use of a key once a minute, and gives up after a second. So other keys are used, too
+    // PostgreSQL cancels a write after a second, and each key is noted once a minute. Another key causes a new write
     const another = await issueKey(world.database);
     await until(async () => (await statusOf(another.key)) === 200);
     return (await sql(waiting)).length > 0;

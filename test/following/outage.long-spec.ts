@@ -51,6 +51,7 @@ it.each(FAULTS)(
       if (lastsUntilNoticed) await untilNoticed();
       await end();
     };
+    // Also waits until each replica serves a change that is committed after the fault
     const { traffic, readiness } = await sendTrafficDuring(fault, world, { perSecond: 100 });
     expect(traffic.failures).toEqual([]);
     expect(readiness.not200).toBe(0);

@@ -60,12 +60,12 @@ describe(`GET ${CODES}`, () => {
     { what: 'a name in other capitals', query: '?codetype=a', faults: ['codetype: no such parameter'] },
     { what: 'a name with brackets', query: '?codeType[]=a', faults: ['codeType[]: no such parameter'] },
     {
-      what: 'names of properties of every object',
+      what: 'names of members that every object has',
       query: '?__proto__=a&constructor=b',
       faults: ['__proto__: no such parameter', 'constructor: no such parameter'],
     },
     {
-      what: 'such a name among other faults',
+      what: 'the name of a member of every object, among other faults',
       query: '?toString=a&codeType=&other=b',
       faults: ['toString: no such parameter', 'codeType: is empty', 'other: no such parameter'],
     },
@@ -161,7 +161,7 @@ describe('a key or a token in the query', () => {
 
 describe('an issue', () => {
   it.each([
-    { what: 'not the value of an unknown parameter', query: 'filter=a%20b', field: 'filter', value: undefined },
+    { what: 'no value of an unknown parameter', query: 'filter=a%20b', field: 'filter', value: undefined },
     { what: 'both values of a filter that comes twice', query: 'code=a&code=b+c', field: 'code', value: 'a, b c' },
     { what: 'an empty value', query: 'codeType=', field: 'codeType', value: '' },
     { what: 'a control character', query: 'code=a%01', field: 'code', value: 'a\u0001' },

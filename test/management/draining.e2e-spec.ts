@@ -10,11 +10,11 @@ import { until } from '../support/until.js';
 
 /** DRAIN_SECONDS of the replicas: so long that a replica stops draining only when a test says so. */
 const DRAIN_SECONDS = 3_600;
-/** The same as in src/http/draining.ts. */
+/** The same as in src/http/draining.ts. If it differs, `looks` stays 0. */
 const LOOK_INTERVAL_MS = 20;
-/** Emits `drained` when DRAIN_SECONDS are to be over. */
+/** Emits `drained`, which ends the wait for DRAIN_SECONDS. */
 const balancer = new EventEmitter();
-/** The number of looks whether clients have read their answers. */
+/** How often replicas have looked whether clients have read their answers. */
 let looks = 0;
 /** The number of replicas that have begun to drain. */
 let drains = 0;
@@ -112,7 +112,7 @@ it('connections with no request, or with half a request, still get answers when 
   await ending.ended;
 });
 
-it('an answer that a client is reading is not cut before the closing time is over', async () => {
+it('an answer that a client is still reading is not cut when a replica ends', async () => {
   await world.database.query(
     `insert into communication_code
        select 'LONG', n::text, rpad('', 1000, 'x') from generate_series(1, 12000) as n`,

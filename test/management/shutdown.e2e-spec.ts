@@ -7,7 +7,10 @@ import { processWorld } from '../support/test-world.js';
 
 const world = processWorld({ replicas: 0 });
 
-/** Returns variables. With them a process runs this code when it listens for signals, before it loads the service. */
+/**
+ * Returns variables with which a process runs this code when it listens for signals, before it loads the service. The
+ * process listens for SIGHUP last.
+ */
 const runBeforeLoading = (code: string): Record<string, string> =>
   preload(`
     const { on } = process;
