@@ -16,25 +16,26 @@ with key_of (table_name, columns) as (
 migration as (
   select transaction_id, begun_at from history where table_name = 'pgmigrations'
 ),
--- One row for each side of a change. An update has two sides, which have the same key unless the update changed the key.
+-- The row before a change and the row after it. Both have the same key, unless the change is an update of the key.
 side as (
   select
     id,
     table_name,
     (transaction_id, begun_at) in (select transaction_id, begun_at from migration) as is_migration,
-    array(select row_there ->> column_name from pg_catalog.unnest(columns) as column_name) as key
+    array(select content ->> column_name from pg_catalog.unnest(columns) as column_name) as key
   from history
   join key_of using (table_name)
-  cross join pg_catalog.unnest(array[old_row, new_row]) as row_there
-  where row_there is not null
+  cross join pg_catalog.unnest(array[old_row, new_row]) as content
+  where content is not null
 ),
-judged as (
-  select id, is_migration, max(id) filter (where is_migration) over (partition by table_name, key) as last_migration
+-- The last change by which a migration wrote the row with this key. It is null if no migration wrote the row.
+compared as (
+  select id, is_migration, max(id) filter (where is_migration) over (partition by table_name, key) as last_by_migration
   from side
 )
 select case table_name when 'api_key' then 'keys' else 'codes' end as topic, history.*
 from history
-where id in (select id from judged where not is_migration and id > coalesce(last_migration, 0));
+where id in (select id from compared where not is_migration and id > coalesce(last_by_migration, 0));
 
 comment on view drift is 'Changes of codes and keys that no migration made, and that no later migration has written again';
 
