@@ -96,7 +96,8 @@ function parseCsv(bytes: Uint8Array): CsvText {
       skip_records_with_empty_values: true,
       // If `parse` throws, its result is lost, but the records before the fault are needed
       on_record: (cells: string[], { lines: lineAtEnd }) => {
-        records.push({ cells, line: lineAtEnd - countLineBreaks(cells.join('')) });
+        const breaksInCells = countLineBreaks(cells.join(''));
+        records.push({ cells, line: lineAtEnd - breaksInCells });
         lastLine = lineAtEnd;
       },
     });
@@ -123,11 +124,11 @@ function countLineBreaks(text: string): number {
   return text.split('\n').length - 1;
 }
 
-/** Returns the number of the first line after `line` that has text, or 1 if there is none. */
-function findNextLine(text: string, line: number): number {
-  const lines = text.split('\n');
-  const found = lines.findIndex((content, at) => at >= line && hasText(content));
-  return Math.max(found, 0) + 1;
+/** Returns the number of the first line after `lastLine` that has text, or 1 if there is none. */
+function findNextLine(text: string, lastLine: number): number {
+  const followingLines = text.split('\n').slice(lastLine);
+  const index = followingLines.findIndex(hasText);
+  return index < 0 ? 1 : lastLine + index + 1;
 }
 
 function describeWrongQuote(text: string, line: number): Fault {

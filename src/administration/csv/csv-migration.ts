@@ -58,7 +58,7 @@ function arrangeLists(staying: readonly Row[], wanted: readonly Row[]): Row[] {
 
 /**
  * Returns the values of one list in the order of the file, with positions. A value that the file lacks stays after the
- * value that precedes it now, or first if none does. So new values come last if the file has no other values.
+ * value that precedes it now. If none precedes it, it stays first. So, if the file has only new values, they come last.
  * @param staying values of the table, in their present order
  * @param wanted the values of the file, in the order of its lines
  */
