@@ -52,6 +52,13 @@ describe('a time in a migration', () => {
   });
 
   it.each([
+    { what: 'a number between two texts', up: `insert into t values ('orderType', 'X', 3, '2031-01-01')` },
+    { what: 'another time in a zone', up: `select timestamp '2030-01-01' at time zone 'UTC', 1, '2031-01-01'` },
+  ])('without a zone is marked after $what', ({ up }) => {
+    expect(markTimes(up, '2031-01-01T00:00:00Z')).toEqual([expect.stringContaining(`'2031-01-01' has no time zone`)]);
+  });
+
+  it.each([
     { what: 'with Z', up: `'2031-01-01T00:00:00Z'` },
     { what: 'with UTC', up: `'2031-01-01 00:00 UTC'` },
     { what: 'with an offset', up: `'2031-01-01 00:00:00+00'` },

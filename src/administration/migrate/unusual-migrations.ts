@@ -3,13 +3,17 @@ import type { CodeRows } from '../../lookups/code-rows.js';
 import { showInvisible } from '../cli/invisible-characters.js';
 import { type Migration, chooseName, compareNames } from './migration-files.js';
 
-/**
- * A quoted text with a digit, such as '2031-01-01 00:00'. It does not match a text with a zone after it, such as
- * ('2031-01-01'::timestamp) at time zone 'UTC'.
- */
-const QUOTED_TEXT = /'(?<text>[^'\n]*\d[^'\n]*)'(?!(?:::[a-z ]+)?\)*\s*at\s+time\s+zone)/gi;
-/** The zone at the end of a time: Z, CET, Europe/Berlin or +01. A colon must precede +01, unlike -01 in 2031-01-01. */
-const ZONE = /(?:\d ?Z|\s[A-Z]{3,5}|\s[A-Z]\w+\/\w+|:\S*\s?[+-]\d{1,2}(?::?\d{2})?)$/i;
+/** A quoted text, such as '2031-01-01 00:00'. */
+const QUOTED_TEXT = /'[^'\n]*'/g;
+/** The text after a quoted time, as in ('2031-01-01'::timestamp) at time zone 'UTC'. */
+const AT_TIME_ZONE = /^(?:::[a-z ]+)?\)*\s*at\s+time\s+zone/i;
+/** The forms of a zone at the end of a time. */
+const ZONES = [
+  /\d ?Z$/i, // 00:00Z
+  /\s[A-Z]{3,5}$/i, // 00:00 CET
+  /\s[A-Z]\w+\/\w+$/i, // 00:00 Europe/Berlin
+  /:\S*\s?[+-]\d{1,2}(?::?\d{2})?$/, // 00:00+01. Without the colon, the end of 2031-01-01 would be a zone
+];
 
 /**
  * Returns a sentence for each pending migration whose name is earlier than that of an applied one. A new database would
@@ -39,12 +43,14 @@ export function markTimesWithoutZone(migrations: readonly Migration[], before: C
   const newTimes = new Set([...findTimes(after)].filter((timeMs) => !formerTimes.has(timeMs)));
   const marks: string[] = [];
   for (const { name, up } of migrations) {
-    for (const { 0: literal, index, groups } of up.matchAll(QUOTED_TEXT)) {
-      const text = groups?.['text'] ?? '';
-      if (ZONE.test(text)) continue;
+    for (const match of up.matchAll(QUOTED_TEXT)) {
+      const [literal] = match;
+      const text = literal.slice(1, -1); // without the quotes
       const timeMs = Date.parse(`${text.replace('T', ' ')} UTC`); // with T, Date.parse refuses UTC
-      if (!newTimes.has(timeMs)) continue; // probably a description that has digits
-      const line = up.slice(0, index).split('\n').length;
+      if (!newTimes.has(timeMs)) continue; // a code, or a description that has digits
+      const textAfter = up.slice(match.index + literal.length);
+      if (ZONES.some((zone) => zone.test(text)) || AT_TIME_ZONE.test(textAfter)) continue;
+      const line = up.slice(0, match.index).split('\n').length;
       const utc = new Date(timeMs).toISOString();
       marks.push(`${name}, line ${line}: ${showInvisible(literal)} has no time zone, so it is ${utc}. Write the zone`);
     }
