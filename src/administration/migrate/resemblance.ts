@@ -8,9 +8,9 @@ const SIMPLIFICATIONS: readonly ((name: string) => string)[] = [
   (name) => name.normalize('NFKD'), // full-width Ａ1 and A1
   (name) => name.replaceAll(/\s/gu, ''), // "Home Phone" and HomePhone
   (name) => name.replaceAll(/\p{Dash}/gu, '-'), // A–1 and A-1
-  // 1.10 and 1.1, which a spreadsheet writes; 101 and 101.0, which a script writes
-  (name) => name.replace(/(?<=^-?\d+)[.,]0+$|(?<=^-?\d+[.,]\d*[1-9])0+$/, ''),
-  (name) => name.replaceAll(/(?<!\d[.,]?)0+(?=\d)/g, ''), // 007 and 7, but not 1.05 and 1.5
+  (name) => name.replace(/^(?<whole>-?\d+)[.,]0+$/, '$<whole>'), // 101.0, which a script writes, and 101
+  (name) => name.replace(/^(?<short>-?\d+[.,]\d*[1-9])0+$/, '$<short>'), // 1.10 and 1.1, which a spreadsheet writes
+  (name) => name.replaceAll(/(?<!\d[.,]?)0+(?=\d)/g, ''), // zeros before a number: 007 and 7, but not 1.05 and 1.5
 ];
 
 /**
@@ -20,6 +20,6 @@ const SIMPLIFICATIONS: readonly ((name: string) => string)[] = [
 export function simplify(name: string): readonly string[] {
   const simple = SIMPLIFICATIONS.reduce((text, simplifyText) => simplifyText(text), name);
   const lowerCase = simple.toUpperCase().toLowerCase(); // toUpperCase comes first, because it makes SS of ß
-  // The labels keep the two kinds of form apart: I as written and L in lower case would both be l
+  // Without the labels, I and L would resemble each other: I as written looks like l, which is L in lower case
   return [`lower case: ${unhomoglyph(lowerCase)}`, `as written: ${unhomoglyph(simple)}`];
 }

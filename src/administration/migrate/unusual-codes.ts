@@ -15,6 +15,8 @@ interface Text {
   readonly isName: boolean;
 }
 
+type NamesByForm = ReadonlyMap<string, readonly { readonly name: Text }[]>;
+
 /** Such as in “A”, O’Hare and «A». The escaped quotes are ‚ and „, which are not in these two classes. */
 const TYPOGRAPHIC_QUOTE = /[\p{Pi}\p{Pf}\u201a\u201e]/u;
 
@@ -22,9 +24,7 @@ const TYPOGRAPHIC_QUOTE = /[\p{Pi}\p{Pf}\u201a\u201e]/u;
 export function markUnusual(before: CodeRows, after: CodeRows): string[] {
   const former = findTexts(before);
   const present = findTexts(after);
-  const names = [...new Map([...former, ...present]).values()].filter(({ isName }) => isName);
-  const forms = names.flatMap((name) => listForms(name).map((form) => ({ form, name })));
-  const namesByForm = groupBy(forms, ({ form }) => form);
+  const namesByForm = groupNames([...new Map([...former, ...present]).values()]);
   const marks: string[] = [];
   for (const [identity, added] of present) {
     if (former.has(identity)) continue;
@@ -32,16 +32,28 @@ export function markUnusual(before: CodeRows, after: CodeRows): string[] {
     marks.push(...findLooks(added.text).map((look) => `${subject} ${look}`));
     if (!added.isName) continue;
     if (TYPOGRAPHIC_QUOTE.test(added.text)) marks.push(`${subject} has a typographic quote`);
-    const sharingForms = listForms(added).flatMap((form) => namesByForm.get(form) ?? []);
-    const resembling = new Map(sharingForms.map(({ name }) => [identify(name), name]));
-    resembling.delete(identity);
-    const shown = Array.from(resembling, ([otherIdentity, other]) => {
-      const isRemoved = !present.has(otherIdentity);
-      return `${quote(other.text)}${isRemoved ? ', which is removed' : ''}`;
+    const resembling = findResembling(added, namesByForm).map((other) => {
+      const isRemoved = !present.has(identify(other));
+      return isRemoved ? `${quote(other.text)}, which is removed` : quote(other.text);
     });
-    if (shown.length > 0) marks.push(`${subject} resembles ${shown.join(', ')}`);
+    if (resembling.length > 0) marks.push(`${subject} resembles ${resembling.join(', ')}`);
   }
   return marks;
+}
+
+/** Groups names by their simplified forms. A name has two forms, so it may be in two groups. */
+function groupNames(texts: readonly Text[]): NamesByForm {
+  const names = texts.filter(({ isName }) => isName);
+  const forms = names.flatMap((name) => listForms(name).map((form) => ({ form, name })));
+  return groupBy(forms, ({ form }) => form);
+}
+
+/** Returns the other names that share a form with this name, each once. */
+function findResembling(added: Text, namesByForm: NamesByForm): Text[] {
+  const sharing = listForms(added).flatMap((form) => namesByForm.get(form) ?? []);
+  const others = new Map(sharing.map(({ name }) => [identify(name), name]));
+  others.delete(identify(added));
+  return [...others.values()];
 }
 
 /** Returns each text once, although each code of a type repeats the name of the type. */
