@@ -1,4 +1,4 @@
-// Tests of runs during which something else happens. Meanwhile, a migration of the run waits for a lock.
+// Tests of runs that are disturbed: by another run, by a lost connection, or by a file that is removed meanwhile.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from '@jest/globals';
@@ -26,6 +26,7 @@ const applied = async () => {
   return rows.map(({ name }) => name);
 };
 const isWaitedFor = async (lock: number) => {
+  // pg_locks has the upper half of the lock's number in classid, and the lower half in objid
   const waiting = await database.query(
     `select from pg_locks where locktype = 'advisory' and not granted and (classid::bigint << 32) + objid::bigint = $1`,
     [lock],
@@ -45,6 +46,7 @@ async function meanwhile<T>(run: () => Promise<T>, act: () => unknown): Promise<
 }
 
 afterEach(async () => {
+  // Undoing needs the files of all applied migrations, and down parts that wait for no lock
   for (const name of ['0101_second', '0100_first']) copy.add(name, NOTHING, NOTHING);
   const names = (await applied()).filter((name) => /^010/.test(`${name}`));
   if (names.length > 0) await undo(names.toReversed() as string[]);
@@ -106,7 +108,7 @@ it('names the migration that cannot be read', async () => {
   await expect(running).rejects.toThrow(/^0101_second\.sql cannot be read: .*ENOENT.*\.$/);
 });
 
-it('says where to look for what is applied if the connection is lost', async () => {
+it('names the command that shows the applied migrations if the connection is lost', async () => {
   copy.add('0100_first', 'select pg_terminate_backend(pg_backend_pid());', NOTHING);
   await expect(applyPending(address)).rejects.toThrow(
     /^0100_first\.sql: terminating connection .*\. The connection was lost\. To see what is applied: .*migrate.* status$/,
