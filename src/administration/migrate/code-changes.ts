@@ -62,7 +62,7 @@ export function findChanges(before: CodeRows, after: CodeRows, nowMs: number): C
   const former = findLists(before);
   const present = findLists(after);
   const changes: Change[] = [];
-  const lists = new Map([...present, ...former]); // the present lists in their order, then those that are gone
+  const lists = new Map([...present, ...former]); // lists that are gone come last; only the place of a list is used
   for (const [title, { place }] of lists) {
     const all = { place, former: former.get(title)?.entries ?? [], present: present.get(title)?.entries ?? [] };
     const now = { place, former: selectInForce(all.former, nowMs), present: selectInForce(all.present, nowMs) };
@@ -77,7 +77,7 @@ export function findChanges(before: CodeRows, after: CodeRows, nowMs: number): C
   return changes.map((change) => ({ ...change, ...describeBreak(change, nowMs) }));
 }
 
-/** Returns the title, which also identifies the list: no property is called "its properties", with a space. */
+/** Returns the title, which also identifies the list. No property is called "its properties": names have no space. */
 export function formatPlace({ area, what, property }: Place): string {
   if (what === 'value') return `${area}, ${property}`;
   return what === 'property' ? `${area}, its properties` : area;
@@ -104,8 +104,8 @@ function toEntry(record: CodeRows['records'][number]): Entry {
 }
 
 /**
- * Returns the key of a record, and its other columns except nulls and times. If its validity changes, the record is
- * reported as added or removed. A column that you add to the class CommunicationCode is returned, too.
+ * Returns the key of a record as its name, and its other columns as fields, except nulls. Times are no fields, because
+ * a changed validity is reported as added or removed. A column that you add to CommunicationCode becomes a field.
  */
 export function describeRecord(record: CodeRows['records'][number]): { name: string; fields: Fields } {
   const values = new Map<string, string | number | null | undefined>(Object.entries(record));
@@ -178,19 +178,19 @@ function findScheduled({ place, former, present }: Versions, nowMs: number): Cha
 }
 
 /**
- * Returns the changes that `known` lacks. A change with another time or other fields is another change. An order for a
- * time is known if the names of both lists come in the same order: added and removed names are changes of their own.
+ * Returns the changes that `known` lacks. A change with another time or other fields is another change. Two orders for
+ * one time are equal if their shared names come in the same order: added and removed names are changes of their own.
  */
 function selectUnknown(changes: readonly ScheduledChange[], known: readonly ScheduledChange[]): ScheduledChange[] {
   const identities = new Set(known.map((change) => JSON.stringify(change)));
-  const orders = new Map<string, readonly string[]>();
-  for (const { at, order } of known) if (order !== undefined) orders.set(at, order);
-  return changes.filter((change) => {
-    const { at, order } = change;
-    if (order === undefined) return !identities.has(JSON.stringify(change));
-    const planned = orders.get(at);
-    return planned === undefined || !isSameOrder(planned, order);
-  });
+  const ordersByTime = new Map<string, readonly string[]>();
+  for (const { at, order } of known) if (order !== undefined) ordersByTime.set(at, order);
+  const isKnown = (change: ScheduledChange): boolean => {
+    if (change.order === undefined) return identities.has(JSON.stringify(change));
+    const knownOrder = ordersByTime.get(change.at);
+    return knownOrder !== undefined && isSameOrder(knownOrder, change.order);
+  };
+  return changes.filter((change) => !isKnown(change));
 }
 
 /** Returns whether the names that are in both lists come in the same order. */

@@ -77,7 +77,7 @@ function describeChange(change: Change): string {
   return showInvisible(`${indent}${words.join(' ')}${end}`);
 }
 
-/** Returns the name of a property, value or record. Adds the fields of a record; only the changed ones if it stays. */
+/** Returns the name of a property, value or record. Its fields follow the name of a record, or those that changed. */
 function describeSubject({ name = '', fields = {}, former }: Change): string {
   const parts = [name];
   for (const field of Object.keys({ ...former, ...fields })) {

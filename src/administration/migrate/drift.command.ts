@@ -18,7 +18,7 @@ const DRIFT = `from public.drift
 const SHOW_DRIFT = `
   select
     pg_catalog.format('%s  %s (%s)  %s %s %s',
-      to_char(changed_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+      to_char(changed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
       database_user,
       pg_catalog.concat_ws(', ', nullif(application, ''), 'says to be ' || person, 'claims the migration ' || migration),
       operation,

@@ -19,19 +19,16 @@ const UP = '-- Up Migration';
 const DOWN = '-- Down Migration';
 const EMPTY = `${UP}\n\n\n${DOWN}\n\n`;
 
+const LIKE_UP = 'u?pu?'; // up, p, pu
+const LIKE_DOWN = 'd[own]{1,4}'; // down, dwon, don, dow
 /**
  * A line that was probably meant as a marker, such as "-- Dwon migration". PostgreSQL would take it for a comment, and
  * run the down migration together with the up migration. A line that begins with ' or ( is a value. If you widen this
- * pattern, `migrate up` may refuse a released file: try all files of migrations/.
+ * pattern, `migrate up` may refuse a released file: run `npm run migrate -- check`.
  */
-const LIKE_A_MARKER = /^[^\w'(]*(?:u?pu?|d[own]{1,4})[\s_-]*migr/i;
+const LIKE_A_MARKER = new RegExp(String.raw`^[^\w'(]*(?:${LIKE_UP}|${LIKE_DOWN})[\s_-]*migr`, 'i');
 /** A line that git writes if two branches changed the same lines. */
 const CONFLICT_MARKER = /^(?:<{7}|>{7}|\|{7}) |^={7}$/;
-/**
- * A line with more than white space, semicolons and a `--` comment. A block comment counts as a statement. With `\s`
- * instead of `[^\S\n]` a match would go on in the next line, and many empty lines would take quadratic time.
- */
-const STATEMENT = /^(?:[^\S\n]|;)*(?!--)[^\s;]/m;
 
 export type Direction = 'up' | 'down';
 
@@ -126,8 +123,10 @@ export function parseMigration(name: string, bytes: Uint8Array): Migration {
   };
 }
 
+/** Returns false for white space, semicolons and `--` comments only. A block comment counts as a statement. */
 export function hasStatement(sql: string): boolean {
-  return STATEMENT.test(sql);
+  const sqlWithoutComments = sql.replaceAll(/--.*/g, '');
+  return /[^\s;]/.test(sqlWithoutComments);
 }
 
 export async function assertMigrations(): Promise<void> {
@@ -162,14 +161,14 @@ function findFault(bytes: Uint8Array): string | undefined {
 
 /** Finds a marker that is misspelt, missing or in the wrong place. UP comes first, then perhaps DOWN, and no third. */
 function findWrongMarker(lines: readonly string[]): string | undefined {
-  const expected = [UP, DOWN];
+  const markers: { readonly text: string; readonly line: number }[] = [];
   for (const [index, line] of lines.entries()) {
-    if (!LIKE_A_MARKER.test(line)) continue;
-    const marker = line.trimEnd();
-    const next = expected.shift(); // undefined at a third marker, which equals no marker
-    if (marker !== next) return `, line ${index + 1}: ${describeMarker(marker)}`;
+    if (LIKE_A_MARKER.test(line)) markers.push({ text: line.trimEnd(), line: index + 1 });
   }
-  return expected.includes(UP) ? `: the line "${UP}" is missing. Write it above the SQL.` : undefined;
+  if (markers.length === 0) return `: the line "${UP}" is missing. Write it above the SQL.`;
+  const expected = [UP, DOWN];
+  const wrong = markers.find(({ text }, index) => text !== expected[index]);
+  return wrong && `, line ${wrong.line}: ${describeMarker(wrong.text)}`;
 }
 
 function describeMarker(marker: string): string {

@@ -16,7 +16,8 @@ const OWNERSHIP = `
     pgmigrations is null as "isFirst",
     case
       when owner.id = me.oid then true
-      -- Before the first migration a superuser must be a member, too: one may be connected by mistake
+      -- A superuser may set every role, but may be connected by mistake. So before the first migration, a superuser
+      -- must be a member of the owner
       when pgmigrations is null and me.rolsuper then
         exists (select from pg_auth_members where roleid = owner.id and member = me.oid)
       else pg_has_role(owner.id, $1)
@@ -52,17 +53,12 @@ export async function assertOwner(session: Session): Promise<void> {
   const [ownership] = rows;
   if (!ownership)
     throw new OperatorError('There is no schema public. As the owner of the database: create schema public;');
-  const { role, owner, schemaOwner, isFirst, maySetRole, mayCreate, ownerIsMember } = ownership;
+  const { role, owner, schemaOwner, isFirst, maySetRole, mayCreate } = ownership;
   if (!maySetRole) {
     const relation = isFirst ? 'must belong' : 'belong';
-    const grant = `grant ${owner} to ${role}${knowsSetOption ? ' with set true' : ''};`;
-    // No message proposes to grant a superuser, or a role to its own member, which PostgreSQL refuses
-    const connect = `Connect as ${owner}${ownerIsMember ? '.' : `, or run as an administrator: ${grant}`}`;
-    const doctor = `${commandLine('doctor')} prints the statements that give the tables to ${role}.`;
-    const remedy = role === DOCUMENTED_OWNER ? doctor : connect;
     throw new OperatorError(
       `The tables ${relation} to ${owner}, and ${role} is not a member of that role, or may not set it (set role). ` +
-        `Nothing was changed. ${remedy}`,
+        `Nothing was changed. ${describeRemedy(ownership, knowsSetOption)}`,
     );
   }
   if (isFirst && !mayCreate) {
@@ -72,4 +68,14 @@ export async function assertOwner(session: Session): Promise<void> {
         `grant usage, create on schema public to ${owner};`,
     );
   }
+}
+
+function describeRemedy({ role, owner, ownerIsMember }: Ownership, knowsSetOption: boolean): string {
+  if (role === DOCUMENTED_OWNER) {
+    return `${commandLine('doctor')} prints the statements that give the tables to ${role}.`;
+  }
+  // PostgreSQL refuses to grant a role to a role of which it is a member. A superuser must never be granted
+  if (ownerIsMember) return `Connect as ${owner}.`;
+  const grant = `grant ${owner} to ${role}${knowsSetOption ? ' with set true' : ''};`;
+  return `Connect as ${owner}, or run as an administrator: ${grant}`;
 }

@@ -43,7 +43,7 @@ const REVISION = `select stamp::text from public.revision where topic = 'codes'`
 const KEYS_IN_FORCE = `
   select pg_catalog.concat_ws(' ', id, encode(key_hash, 'hex'), days) as identity, client
   from public.api_key, pg_catalog.unnest(array[0, ${NOTICE_DAYS}]) as days
-  where coalesce(least(expires_at, revoked_at) > now() + make_interval(days => days), true)`;
+  where coalesce(least(expires_at, revoked_at), 'infinity') > now() + make_interval(days => days)`;
 
 interface KeyInForce {
   readonly identity: string;
@@ -106,7 +106,9 @@ async function readCommitted(database: Database, limits: Partial<Limits>): Promi
     return await database.within(
       'read',
       async (session, manager) => ({
-        ...(await readSeen(session, manager)), // first: its lock must come before the snapshot, and is not needed later
+        // First, because it locks the code tables, and the first query takes the snapshot (lockBeforeSnapshot).
+        // `attempt` releases the lock, so do not read these tables below
+        ...(await readSeen(session, manager)),
         revision: await attempt(session, () => readColumn(session, REVISION)),
         state: await readState(session),
       }),
@@ -187,13 +189,15 @@ function describeFaults({ codes, keys }: Seen): string[] {
  * `after`, too, is left out: somebody else revoked the key meanwhile.
  */
 function describeLostKeys(before: Committed, tried: Seen, after: Committed): string[] {
-  const identify = (keys: Attempt<readonly KeyInForce[]>): Set<string> =>
-    new Set('value' in keys ? keys.value.map(({ identity }) => identity) : []);
   if ('fault' in before.keys || 'fault' in tried.keys) return [];
-  const remaining = identify(tried.keys);
-  const committed = identify(after.keys);
+  const remaining = collectIdentities(tried.keys);
+  const committed = collectIdentities(after.keys);
   const lost = before.keys.value.filter(({ identity }) => !remaining.has(identity) && committed.has(identity));
   if (lost.length === 0) return [];
   const clients = [...new Set(lost.map(({ client }) => client))].sort();
   return [`callers will be refused: keys of ${clients.join(', ')}`];
+}
+
+function collectIdentities(keys: Attempt<readonly KeyInForce[]>): Set<string> {
+  return new Set('value' in keys ? keys.value.map(({ identity }) => identity) : []);
 }

@@ -125,7 +125,7 @@ function dollarQuote(text: string): string {
   return tag + text + tag;
 }
 
-/** The progress of a run. node-pg-migrate reports nothing, but loads a migration only after the last COMMIT. */
+/** The progress of a run. node-pg-migrate reports no commits, but loads a migration only after the commit before. */
 class Progress {
   /** The script that runs now, for messages about its faults. */
   script: Script | undefined;
@@ -165,7 +165,7 @@ async function run(database: Database, { direction, count, check, report }: Run)
       direction,
       count,
       migrationsTable: 'pgmigrations',
-      checkOrder: false, // names begin with the time: migrations of two branches do not depend on each other
+      checkOrder: false, // true refuses a pending migration of another branch if a later name is applied
       singleTransaction: false,
       advisoryLockMode: 'wait',
       logger: SILENT,
@@ -174,7 +174,7 @@ async function run(database: Database, { direction, count, check, report }: Run)
     progress.end();
     return done.map(({ name }) => name);
   };
-  // A dry run may write, so a hot standby refuses it here. Otherwise the error would blame the first migration
+  // Not `read`: a hot standby refuses `dryRun`, which may write. Otherwise a later error would blame a migration
   await database.within('dryRun', assertOwner);
   return database.borrow(async (session) => {
     try {
@@ -194,7 +194,7 @@ async function readAgain(name: string): Promise<Migration> {
   }
 }
 
-/** Returns the option by which node-pg-migrate reads each file with `load` when its turn comes, not all together. */
+/** Returns an option: node-pg-migrate calls `load` when a migration runs. Otherwise it would read all files first. */
 function loadSql(load: (name: string) => Promise<string[]>): Strategies {
   const addStatements = (path: string) => async (builder: MigrationBuilder) => {
     for (const statement of await load(basename(path, '.sql'))) builder.sql(statement);
