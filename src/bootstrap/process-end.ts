@@ -10,6 +10,7 @@ export const SAME_SIGNAL_MS = 1_000;
 export const INTERRUPTED = 130;
 
 type RunningService = Pick<Service, 'logger' | 'stop'>;
+type EndingProcess = Pick<NodeJS.Process, 'on' | 'exit' | 'stderr'>;
 
 /**
  * Ends the process. After a signal, it stops the service in order, with status 0. A further signal, more than a second
@@ -23,9 +24,11 @@ export class ProcessEnd {
   private isEnding = false;
   private firstSignalAtMonotonicMs: number | undefined;
 
+  constructor(private readonly process: EndingProcess = globalThis.process) {}
+
   listen(): void {
-    for (const signal of SIGNALS) process.on(signal, () => void this.onSignal(signal));
-    for (const event of UNCAUGHT_ERRORS) process.on(event, (error: unknown) => void this.onError(event, error));
+    for (const signal of SIGNALS) this.process.on(signal, () => void this.onSignal(signal));
+    for (const event of UNCAUGHT_ERRORS) this.process.on(event, (error: unknown) => void this.onError(event, error));
   }
 
   /** Sets the service that a signal stops. */
@@ -36,19 +39,19 @@ export class ProcessEnd {
   private async onSignal(signal: NodeJS.Signals): Promise<void> {
     const nowMs = performance.now();
     this.firstSignalAtMonotonicMs ??= nowMs;
-    if (nowMs > this.firstSignalAtMonotonicMs + SAME_SIGNAL_MS) process.exit(INTERRUPTED);
+    if (nowMs > this.firstSignalAtMonotonicMs + SAME_SIGNAL_MS) this.process.exit(INTERRUPTED);
     if (this.isEnding) return;
     this.isEnding = true;
     const isStopped = this.service === undefined || (await stopInOrder(this.service, signal));
-    process.exit(isStopped ? 0 : 1);
+    this.process.exit(isStopped ? 0 : 1);
   }
 
   private async onError(event: string, error: unknown): Promise<void> {
     try {
       if (this.service) await logFatal(this.service, event, error);
-      else process.stderr.write(`${types.isNativeError(error) ? error.stack : String(error)}\n`);
+      else this.process.stderr.write(`${types.isNativeError(error) ? error.stack : String(error)}\n`);
     } finally {
-      process.exit(1); // also if the log fails
+      this.process.exit(1); // also if the log fails
     }
   }
 }

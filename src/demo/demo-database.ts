@@ -50,7 +50,7 @@ export class DemoDatabase {
   /** The session that has the lock. It ends with this process, even after a kill. Undefined until `start` has ended. */
   private session: Client | undefined;
 
-  private constructor(private readonly server: PostgresServer) {
+  constructor(private readonly server: PostgresServer) {
     const file = join(server.folder, 'postgres-password');
     // If the disk was full at an earlier start, the file is empty
     if (!existsSync(file) || readFileSync(file).length === 0)

@@ -86,12 +86,12 @@ it('the demo says that its data is of another version of PostgreSQL, and what to
 });
 
 it('the demo stops its server and fails if the server starts at the third attempt, but accepts no session', async () => {
-  const start = jest.spyOn(PostgresServer.prototype, 'start').mockResolvedValue();
+  const server = new PostgresServer(await findPrograms(), folder);
+  const start = jest.spyOn(server, 'start').mockResolvedValue();
   for (const _ of [1, 2]) start.mockRejectedValueOnce(new Error('the port is taken'));
-  const stop = jest.spyOn(PostgresServer.prototype, 'stop');
-  await expect(startAndStop()).rejects.toThrow(
+  const stop = jest.spyOn(server, 'stop');
+  await expect(new DemoDatabase(server).start()).rejects.toThrow(
     'The database of the demo does not start: its server accepts no session. Its log is',
   );
   expect([start.mock.calls.length, stop.mock.calls.length]).toEqual([3, 1]);
-  jest.restoreAllMocks();
 });
