@@ -89,7 +89,7 @@ const addresses = Object.values(networkInterfaces()).flatMap((each) => each?.map
   { HOST: '::', MANAGEMENT_HOST: '0.0.0.0', host: '127.0.0.1', managementHost: '127.0.0.1' },
   { HOST: '', MANAGEMENT_HOST: '::1', host: '127.0.0.1', managementHost: '[::1]' },
 ])(
-  'the log names addresses that open on this machine if HOST is "$HOST" and MANAGEMENT_HOST "$MANAGEMENT_HOST"',
+  'the addresses of the started service can be asked on this machine if HOST is "$HOST" and MANAGEMENT_HOST "$MANAGEMENT_HOST"',
   async (row) => {
     const { HOST, MANAGEMENT_HOST, host, managementHost } = row;
     const { url, managementUrl, stop } = await start({ HOST, MANAGEMENT_HOST });

@@ -90,7 +90,7 @@ const step = fc.record({
   rows: fc.option(fc.uniqueArray(fc.tuple(fc.constantFrom(...NAMES), validity), { selector: ([name]) => name }), {
     nil: undefined,
   }),
-  /** The new time of the clock, counted from START_MS. It may be earlier, or several effective times later. */
+  /** The new time of the clock, counted from START_MS. Between two steps, several codes may begin or end. */
   clockMs: fc.integer({ min: -40, max: 120 }),
 });
 

@@ -10,7 +10,7 @@ import type { LogEntry, ServiceLogger } from './service-logger.js';
 
 jest.unstable_mockModule('node:timers/promises', () => ({
   ...timers,
-  setTimeout: (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms)), // uses fake timers
+  setTimeout: (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms)), // the global one, which fake timers replace
 }));
 const { Tracing, createTracing } = await import('./tracing.js');
 
@@ -104,7 +104,7 @@ it.each([
   { behaviour: 'refuses', reason: /./ },
   { behaviour: 'drops', reason: /./ },
   { behaviour: 'hangs', reason: /timed out/ },
-] as const)('a collector that $behaviour causes a line in the log, and delays no request', async (row) => {
+] as const)('a collector that $behaviour causes a line in the log, and requests still get spans', async (row) => {
   const reasons: unknown[] = [];
   const ignore = (): void => undefined;
   const warn = ({ message, reason }: LogEntry): void => {
@@ -191,7 +191,7 @@ it.each<{ sampler: Record<string, string>; hasSpan: boolean; says: RegExp }>([
   expect(span?.spanId !== undefined).toBe(hasSpan);
 });
 
-it('logs the trace id of the caller although traces are off', async () => {
+it('gives the trace id of the caller to the log although traces are off', async () => {
   const tracing = await create({});
   const headers = { traceparent: traceparentWith('01') };
   const span = tracing.startRequest({ method: 'GET', headers });

@@ -24,7 +24,7 @@ beforeEach(async () => {
   await setPassword('first');
   writeUrlFile('first');
 });
-// The world closes before this hook runs, and ends the sessions of the role
+// The hook of localWorld runs first. It stops the service, so the role has no session any more
 afterAll(() => queryAt(process.env['TEST_POSTGRES_URL'] ?? '', `drop role ${role()}`));
 
 it('after a rotation, the next connection uses the new password of DATABASE_URL_FILE', async () => {

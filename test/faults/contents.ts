@@ -5,7 +5,7 @@ import { watchMoments } from '../support/effective-times.js';
 import type { World } from '../support/world.js';
 import { quantiles } from './figures.js';
 
-/** Reports the answers of three replicas to eight readers, while a writer flips every code. */
+/** Reports the answers of all replicas, while a writer replaces all codes by another set, and back, again and again. */
 export async function flip(world: World, leastReplies = 1_000_000): Promise<string> {
   const { database, replicas, credentials } = world;
   const found = await flipCodes(database, replicas, credentials, { wanted: leastReplies });
@@ -18,7 +18,7 @@ export async function flip(world: World, leastReplies = 1_000_000): Promise<stri
   ].join('\n');
 }
 
-/** Reports how far apart three replicas with different clocks switch codes, with the database and during its outage. */
+/** Reports how much later than a replica the others serve a code that begins. Half of the codes begin in an outage. */
 export async function moment(world: World, count = 50): Promise<string> {
   for (const ahead of [-90_000, 0, 90_000]) world.replicas.push(await world.startReadyReplica(skewedClock(ahead)));
   const watched = await watchMoments(world, { count, apartMs: 500 }, () => world.postgres.stop());

@@ -1,4 +1,4 @@
-import { inspect } from 'node:util';
+import { inspect, types } from 'node:util';
 import { sayIfLate } from './waiting.js';
 
 interface Options {
@@ -43,7 +43,13 @@ export function until(
 
 /** Returns the condition. If the last check has failed, adds its error. */
 function describe({ what, error }: Waiting): string {
-  return error === undefined ? what() : `${what()}\nThe last check failed: ${inspect(error)}`;
+  return error === undefined ? what() : `${what()}\nThe last check failed: ${describeError(error)}`;
+}
+
+/** Returns the stack of an error of `expect`. It says all: `inspect` would repeat the compared values. */
+function describeError(error: unknown): string {
+  const isOfExpect = types.isNativeError(error) && 'matcherResult' in error;
+  return isOfExpect ? String(error.stack) : inspect(error);
 }
 
 async function noteEnd(waiting: Waiting, during: Promise<unknown>): Promise<void> {

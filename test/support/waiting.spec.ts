@@ -36,3 +36,12 @@ it('a wait during some work fails if the work ends and the condition is not true
   const failing = until(async () => false, { what: () => 'it asks', during: Promise.reject(new Error('no')) });
   await expect(failing).rejects.toThrow(/never was true: it asks\nError: no/);
 });
+
+it('a wait that compares values shows the difference once', async () => {
+  const compare = async (): Promise<boolean> => {
+    expect('served').toBe('written');
+    return true;
+  };
+  const message = await until(compare, { what: () => 'the codes are equal', limitMs: 1 }).catch(String);
+  expect(String(message).match(/"written"/g)).toHaveLength(1);
+});

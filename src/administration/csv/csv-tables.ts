@@ -2,7 +2,7 @@
 import type { Client } from 'pg';
 import { CODE_LIST_VALUE, COMMUNICATION_CODE, type Column, type Table } from '../../database/tables.js';
 
-/** The fields of a row by column. An empty text stands for null. A time has the form that `parseTime` returns. */
+/** The fields of a row by column. An empty text stands for null. A time is in UTC, in ISO 8601. */
 export type Row = Readonly<Record<string, string>>;
 
 /** The tables by their names on the command line. */

@@ -62,7 +62,7 @@ export function findChanges(before: CodeRows, after: CodeRows, nowMs: number): C
   const former = findLists(before);
   const present = findLists(after);
   const changes: Change[] = [];
-  const lists = new Map([...present, ...former]); // lists that are gone come last; only the place of a list is used
+  const lists = new Map([...present, ...former]); // lists that are gone come last
   for (const [title, { place }] of lists) {
     const all = { place, former: former.get(title)?.entries ?? [], present: present.get(title)?.entries ?? [] };
     const now = { place, former: selectInForce(all.former, nowMs), present: selectInForce(all.present, nowMs) };
@@ -179,7 +179,7 @@ function findScheduled({ place, former, present }: Versions, nowMs: number): Cha
 
 /**
  * Returns the changes that `known` lacks. A change with another time or other fields is another change. Two orders for
- * one time are equal if their shared names come in the same order: added and removed names are changes of their own.
+ * one time are equal if the names in both come in the same order. Other names are already reported as added or removed.
  */
 function selectUnknown(changes: readonly ScheduledChange[], known: readonly ScheduledChange[]): ScheduledChange[] {
   const identities = new Set(known.map((change) => JSON.stringify(change)));

@@ -1,4 +1,4 @@
-// Describes a plan to people: pending migrations, totals, refusals, and the first lines of each list.
+// Describes a plan to people: pending migrations, totals, what would be refused, and the first lines of each list.
 import { groupBy } from '../../lookups/group-by.js';
 import { showInvisible } from '../cli/invisible-characters.js';
 import { type Change, formatPlace } from './code-changes.js';
@@ -77,7 +77,7 @@ function describeChange(change: Change): string {
   return showInvisible(`${indent}${words.join(' ')}${end}`);
 }
 
-/** Returns the name of a property, value or record. Its fields follow the name of a record, or those that changed. */
+/** Returns the name of a property, value or record. The fields of a record follow: all, or only those that changed. */
 function describeSubject({ name = '', fields = {}, former }: Change): string {
   const parts = [name];
   for (const field of Object.keys({ ...former, ...fields })) {

@@ -16,8 +16,8 @@ const OWNERSHIP = `
     pgmigrations is null as "isFirst",
     case
       when owner.id = me.oid then true
-      -- A superuser may set every role, but may be connected by mistake. So before the first migration, a superuser
-      -- must be a member of the owner
+      -- PostgreSQL lets a superuser set every role. But before the first migration, a superuser in the connection string
+      -- is probably a mistake. So it must be a member of the owner, as other roles must
       when pgmigrations is null and me.rolsuper then
         exists (select from pg_auth_members where roleid = owner.id and member = me.oid)
       else pg_has_role(owner.id, $1)
@@ -74,7 +74,8 @@ function describeRemedy({ role, owner, ownerIsMember }: Ownership, knowsSetOptio
   if (role === DOCUMENTED_OWNER) {
     return `${commandLine('doctor')} prints the statements that give the tables to ${role}.`;
   }
-  // PostgreSQL refuses to grant a role to a role of which it is a member. A superuser must never be granted
+  // If the owner is a member of the present role, PostgreSQL refuses the grant. If the owner is a superuser, the grant
+  // would make the present role a superuser
   if (ownerIsMember) return `Connect as ${owner}.`;
   const grant = `grant ${owner} to ${role}${knowsSetOption ? ' with set true' : ''};`;
   return `Connect as ${owner}, or run as an administrator: ${grant}`;
