@@ -186,7 +186,7 @@ describe('a key set', () => {
     },
   );
 
-  it('is fetched with metadata, and equal metadata keep their object, so that no contract is made again', async () => {
+  it('is fetched with metadata, and equal metadata keep their object, so that no OpenAPI document is made again', async () => {
     const { metadata } = verifier.issuer;
     await verifier.pass(MINUTE_SECONDS);
     expect(metadata?.issuer).toBe(issuer.url);
@@ -288,7 +288,7 @@ describe('a token that no key verifies', () => {
     expect(issuer.jwksHits).toBe(2);
   });
 
-  it('causes a fetch of keys also while the issuer gives no metadata, and gets 200 if they have its key', async () => {
+  it('causes a fetch of keys also while the issuer gives no metadata, and gets 200 if the key set has its key', async () => {
     await verifier.pass(30);
     issuer.fault = 'silent metadata';
     await verifier.pass(6); // the fetch by the timer, after 35 s, now waits for the metadata

@@ -32,7 +32,7 @@ const timeIn = (seconds: number): string => new Date(Date.now() + seconds * 1000
 useMovableClock();
 const world = localWorld({
   prepare: async (database) => {
-    // Some companies make the transactions of such a role read-only by default. The last use of a key is still noted
+    // Some companies make the transactions of reading roles read-only by default. The last use of a key is still noted
     await database.query(`do $$ begin execute format(
       'alter role order_lookup_service in database %I set default_transaction_read_only = on', current_database()); end $$`);
     await issueKey(database, { key: special.revoked, revokedAt: timeIn(-1) });

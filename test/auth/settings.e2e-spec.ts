@@ -12,6 +12,7 @@ import { type ProblemBody, expectProblem } from '../support/problem.js';
 import type { Reply } from '../support/exchange.js';
 
 const PATH: string = PATHS.orderUpdate;
+/** More requests than the other tests of this file send with one key. */
 const LIMIT = 40;
 const keysByClient: Record<string, IssuedKey> = {};
 stopMonotonicClock(); // so that the limit of a minute lasts, however slow the machine is
@@ -133,7 +134,7 @@ const ENCRYPTED = `${encodePart({ alg: 'RSA-OAEP', enc: 'A256GCM' })}.a.b.c.d`;
 
 type TokenRefusal = Pick<Refusal, 'what' | 'reason' | 'authorization' | 'tokenClient'>;
 
-/** Refused before the signature is verified, so that the log names no client of the token. */
+/** Refused without a verified signature, so the log names no client of the token. */
 const UNVERIFIED_TOKENS: readonly TokenRefusal[] = [
   { what: 'no token', reason: 'missing', authorization: sends(undefined) },
   { what: 'the scheme Basic', reason: 'scheme', authorization: sends('Basic dXNlcjpwYXNz') },
