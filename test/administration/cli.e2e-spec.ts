@@ -84,7 +84,7 @@ describe('a wrong command line is refused in one sentence, with status 1:', () =
         /^too many .* Usage: npm run migrate -- new .*\. Without "--", npm reads the options itself and .*\.\n$/,
     },
     { line: 'migrate plan --flag', sentence: /^unknown option '--flag'\. Usage: npm run migrate -- plan [^.]*\n$/ },
-  ])('$line, run by an npm whose settings include yes and json', async ({ line, sentence }) => {
+  ])('$line, also under npm, whose settings yes and json are not options', async ({ line, sentence }) => {
     const stderr = expect.stringMatching(sentence);
     const [program = '', ...words] = line.split(' ');
     copy.environment = ofNpm;
@@ -103,6 +103,7 @@ describe('if the reader closes the output early', () => {
   });
   afterAll(() => database.drop());
 
+  // Status 2: the plan can break clients, somebody has changed codes by hand, and the doctor has no issuer
   it.each([
     { line: 'migrate plan --full', reader: 'head -n 1', status: 2 },
     { line: 'migrate drift', reader: 'head -n 1', status: 2 },
@@ -154,7 +155,7 @@ describe('each command opens one session:', () => {
     'doctor',
   ])('%s', async (line) => {
     const before = await countSessions();
-    expect(await run(line, { DATABASE_URL: counted.url })).toMatchObject({ stderr: '' }); // it is not refused
+    expect(await run(line, { DATABASE_URL: counted.url })).toMatchObject({ stderr: '' }); // the command is not refused
     await until(async () => (await countOpenSessions()) === 0 && (await countSessions()) > before);
     expect((await countSessions()) - before).toBe(1);
   });

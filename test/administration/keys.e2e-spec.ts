@@ -58,8 +58,8 @@ async function readStored(id: string): Promise<StoredKey | undefined> {
 }
 
 /** Asserts that a key ends this many days after a time between `begunAtMs` and now. */
-function expectEnd(moment: Date | string | null | undefined, days: number, begunAtMs: number): void {
-  const fromMs = Number(new Date(moment ?? '')) - days * DAY_MS;
+function expectEnd(end: Date | string | null | undefined, days: number, begunAtMs: number): void {
+  const fromMs = Number(new Date(end ?? '')) - days * DAY_MS;
   expect(fromMs).toBeGreaterThanOrEqual(begunAtMs);
   expect(fromMs).toBeLessThanOrEqual(Date.now());
 }
@@ -154,7 +154,7 @@ describe('keys list', () => {
     await updateKey(expired.id, `created_at = now() - interval '2 d', expires_at = now() - interval '1 d'`);
     await updateKey(ending.id, `revoked_at = now() + interval '20 d'`);
     await database.query(`insert into api_key_use values ($1, '2026-11-21T08:00Z')`, [inForce.id]);
-    // A row that is older than the constraint for names may have such a name
+    // A row that is older than the constraint may have an invisible character in its name
     await updateKey(ended.id, `client = E'list-b\\u200b'`);
 
     expect(await readListed()).toEqual([
@@ -209,7 +209,7 @@ describe('keys list', () => {
   }
 });
 
-it('keys revoke ends a key now, also a rotated one, and keeps the time of the first revocation', async () => {
+it('keys revoke ends a key now, also if a rotation would end it later, and a second revoke changes nothing', async () => {
   const { id } = await issue('c');
   await updateKey(id, `revoked_at = '2999-01-01Z'`);
   const { stdout } = await keys('revoke', id.toUpperCase());
@@ -268,7 +268,7 @@ describe('keys rotate', () => {
     const first = await issue('without end');
     const { id, former } = await runForJson<RotatedKey>('rotate', first.id);
     expect((await readStored(id))?.expiresAt).toBeNull();
-    expectEnd(former.endsAt, 7, begunAtMs);
+    expectEnd(former.endsAt, 7, begunAtMs); // the default of --overlap
   });
 
   it('succeeds only once if two people rotate the same key at the same time', async () => {

@@ -16,8 +16,8 @@ function show(...words: string[]): Promise<Outcome> {
   });
 }
 
-async function showAt(moment: string): Promise<string> {
-  const { status, stdout, stderr } = await show('--at', moment);
+async function showAt(time: string): Promise<string> {
+  const { status, stdout, stderr } = await show('--at', time);
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   return stdout;
 }
@@ -64,7 +64,7 @@ describe('codes show', () => {
     );
     const before = await fetchAnswers();
     const future: string[] = [];
-    for (const momentMs of [futureMs - 1, futureMs, futureMs + YEAR_MS]) future.push(await showAt(toIso(momentMs)));
+    for (const timeMs of [futureMs - 1, futureMs, futureMs + YEAR_MS]) future.push(await showAt(toIso(timeMs)));
 
     // The test cannot wait for the future time. So it makes the same codes begin and end now
     await world.database.query(
@@ -76,12 +76,12 @@ describe('codes show', () => {
     expect(future).toEqual([before, after, after]);
   });
 
-  function toSql(momentMs: number): string {
-    return `to_timestamp(${momentMs / 1_000})`;
+  function toSql(timeMs: number): string {
+    return `to_timestamp(${timeMs / 1_000})`;
   }
 
-  function toIso(momentMs: number): string {
-    return new Date(momentMs).toISOString();
+  function toIso(timeMs: number): string {
+    return new Date(timeMs).toISOString();
   }
 
   it.each([
@@ -89,7 +89,7 @@ describe('codes show', () => {
       words: ['--at', 'yesterday'],
       sentence: "'yesterday' is invalid. It is neither a date (in UTC) nor a date-time such as",
     },
-    { words: ['--at', '2000-01-01T00:00:00Z'], sentence: '--at is in the past: by the clock of the database it is 20' },
+    { words: ['--at', '2000-01-01T00:00:00Z'], sentence: '--at is in the past: by the clock of the database it is ' },
     {
       words: ['--area', 'orders'],
       sentence: 'Allowed choices are order-update, order-capture-v2, ',

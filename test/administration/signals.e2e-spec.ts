@@ -21,14 +21,14 @@ it.each([
   { line: 'keys list', signal: 'SIGINT', status: 130 },
   { line: 'codes show', signal: 'SIGHUP', status: 129 },
   { line: 'doctor', signal: 'SIGTERM', status: 143 },
-] as const)('$line ends on $signal, also as process 1 of a container', async ({ line, signal, status }) => {
+] as const)('$line handles $signal, and ends with the status $status', async ({ line, signal, status }) => {
   const [program = '', ...words] = line.split(' ');
   const command = [process.execPath, `dist/${program}.js`, ...words];
   const connected = once(silent, 'connection');
   const { child, ended } = startProgram(command, PROJECT, { DATABASE_URL: url });
   const [socket] = await connected;
   child.kill(signal);
-  // A command without a listener would end with null here, and as process 1 it would ignore the signal
+  // Without a listener the status would be null, and a command that is process 1 of a container would not end
   expect((await ended).status).toBe(status);
   socket.destroy();
 });

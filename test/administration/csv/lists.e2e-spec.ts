@@ -31,7 +31,6 @@ function exportList(list: string): Promise<Outcome> {
   return copy.run('codes', 'export', list);
 }
 
-/** Returns the migrations that the commands have written. */
 function findNewMigrations(): string[] {
   const files = readdirSync(copy.migrations);
   return files.filter((name) => !MIGRATIONS.includes(name.replace('.sql', '')));

@@ -67,7 +67,7 @@ describe('migrate new --from a file of a spreadsheet', () => {
       text: 'code_type,code,description\r\n,,\r\nT,C,D\r\n,,\r\n , ,\r\n',
     },
     {
-      what: 'such lines before the header',
+      what: 'lines of only separators before the header',
       text: ';;\r\n\r\ncode_type;code;description\r\nT;C;D',
     },
     { what: 'spaces around the names of columns', text: ' code_type, code ,description \nT,C,D' },

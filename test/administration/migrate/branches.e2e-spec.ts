@@ -37,7 +37,6 @@ function commit(message: string): void {
   execFileSync('git', [...AUTHOR, 'commit', '-qm', message], { cwd: copy.folder, stdio: 'pipe' });
 }
 
-/** Makes a branch that begins at the release. */
 function checkoutNew(branch: string): void {
   git(`checkout -q -B ${branch} release`);
 }

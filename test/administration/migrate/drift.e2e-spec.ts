@@ -56,7 +56,7 @@ describe('migrate drift', () => {
   it('shows each change that no migration made, and who made it, also if the session claims to be a migration', async () => {
     copy.add('0101_make', 'create table made (x int);', 'drop table made;');
     await migrateUp();
-    // After the pause the next change has another millisecond, which --since needs below
+    // The pause puts the next change into another millisecond, so that --since below finds only that change
     await database.query(`update code_list_value set value = 'Flatbed' where value = 'FlatBed'; select pg_sleep(0.01)`);
     await database.query(
       `begin; set local application_name = 'order-lookup-keys';

@@ -29,6 +29,7 @@ const TRANSACTION_ENDED = /: invalid transaction termination\n/;
 const MUST_RUN_ALONE = /cannot run inside a transaction block/;
 const LONG_ROW = `('A', 'B', 'it''s a description of some length, so that the file is large'),\n`;
 
+// `copy.add` writes the marker `-- Up Migration` into line 1, so the SQL begins in line 2
 describe('a file that PostgreSQL refuses changes nothing, neither by plan nor by up:', () => {
   it.each([
     { kind: 'commit', up: `${DELETE_VALUES} commit;`, message: TRANSACTION_COMMAND },

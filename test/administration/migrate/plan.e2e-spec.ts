@@ -132,7 +132,7 @@ order-scheduling
       expect(stdout).toMatch(new RegExp(lines));
     expect(JSON.parse(json)).toMatchObject({
       migrations: ['21000101000000_schedule'],
-      changes: { length: 8 },
+      changes: { length: 8 }, // three values in two areas, and a record that is added and ends
       canBreakClients: true,
     });
 
@@ -209,7 +209,7 @@ describe('a long plan', () => {
     expect(status).toBe(0);
     expect(stdout.length).toBeLessThan(20_000);
     expect(stdout).toContain('\nCallers see 600 changes: 600 added.\n');
-    expect(stdout).toContain('\n    … and 380 more (--full)\n');
+    expect(stdout).toContain('\n    … and 380 more (--full)\n'); // of 400 codes, MAX_LINES (20) are shown
     const full = (await plan('--full')).stdout;
     expect(full.split('\n').filter((line) => line.startsWith('    + '))).toHaveLength(600);
     expect(full).not.toContain('…');
@@ -295,7 +295,7 @@ describe('migrate plan reports what the service would do:', () => {
       said: `${KEYS_LOST}\n`,
     },
     {
-      effect: 'it refuses a key that ends in less than 30 days',
+      effect: 'it refuses a key in less than 30 days (NOTICE_DAYS)',
       sql: `update api_key set expires_at = now() + interval '29 days' where client = 'Acme';`,
       said: `${KEYS_LOST}\n`,
     },
@@ -311,7 +311,7 @@ describe('migrate plan reports what the service would do:', () => {
     expect({ status, stdout }).toEqual({ status: 2, stdout: expect.stringContaining(said) });
     expect(stdout.match(/^! .*/gm)).toHaveLength(1); // keys that cannot be read are not reported as lost, too
     expect(stdout).toContain(UNSAFE);
-    expect(stdout).toContain('\nCallers see this:\n'); // no removed codes: running replicas go on serving them
+    expect(stdout).toContain('\nCallers see this:\n'); // no count of removed codes: running replicas go on serving them
     expect(await readContents()).toEqual(before);
   });
 
@@ -330,6 +330,7 @@ describe('migrate plan reports what the service would do:', () => {
   });
 
   it('it refuses a client whose name has an invisible character, which is shown as an escape', async () => {
+    // With a later revoked_at the key is in force, and the constraint accepts the name
     await database.query(
       `insert into api_key (client, key_hash, revoked_at)
          values (E'In\\u200bvisible', sha256('invisible'), now() + interval '60 days')`,
@@ -343,7 +344,7 @@ describe('migrate plan reports what the service would do:', () => {
     }
   });
 
-  it('it refuses no key that ends in more than 30 days', async () => {
+  it('it refuses no key in the next 30 days', async () => {
     copy.add('21000101000000_x', `update api_key set expires_at = now() + interval '31 days';`);
     expect(await plan()).toMatchObject({ status: 0, stderr: '' });
   });

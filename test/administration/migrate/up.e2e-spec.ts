@@ -41,7 +41,6 @@ const FAIL_IF_SETTINGS_DIFFER = `do $$ begin
     raise exception 'settings of others are left';
   end if;
 end $$;`;
-/** SQL of a migration that changes settings of its session. */
 const CHANGE_SETTINGS = `set search_path = nowhere; set timezone = 'Asia/Tokyo'; set datestyle = 'German';
   set standard_conforming_strings = off; set lock_timeout = 1; set default_statistics_target = 7;
   set role order_lookup_service; set default_transaction_read_only = on;`;
@@ -333,7 +332,7 @@ describe('the role that must own the tables', () => {
     });
   });
 
-  it('is named, without the advice to grant it to others, if it is a superuser', async () => {
+  it('is named in the refusal, and up does not advise to grant a superuser to others', async () => {
     const other = await createDatabase();
     await other.query('alter table pgmigrations owner to postgres');
     copy.environment = { DATABASE_URL: other.urlOf('order_lookup_owner') };
@@ -348,7 +347,7 @@ describe('the role that must own the tables', () => {
   });
 
   // order_lookup_owner is a member of order_lookup_service, so PostgreSQL would refuse the grant as circular
-  it('is named, without the advice to grant it to the role of the service', async () => {
+  it('is named in the refusal, and up does not advise to grant this role to the role of the service', async () => {
     const empty = await createEmpty(`${RIGHTS}; grant usage, create on schema public to public`);
     copy.environment = { DATABASE_URL: empty.urlOf('order_lookup_service') };
     expect(await migrate('up')).toEqual({
