@@ -11,7 +11,7 @@ const file = join(clone.folder, '.env');
 const { scripts } = JSON.parse(readText('package.json')) as { scripts: Record<string, string> };
 const run = (command: string, environment: Record<string, string> = {}) => shell(command, clone.folder, environment);
 
-/** Prints these variables as a program sees them that scripts/prepare.mjs runs. */
+/** Prints these variables from a program that scripts/prepare.mjs runs. */
 function printVariables(...names: string[]) {
   return printVariablesWith({}, ...names);
 }

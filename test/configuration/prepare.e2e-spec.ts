@@ -202,7 +202,7 @@ it.each<{ setting: string; environment: Record<string, string> }>([
 it("a user's npm settings bin-links, dry-run and install-strategy change nothing of the installation", async () => {
   remove('node_modules');
   const dependencies = { everywhere: '1.0.0' };
-  const bin = { oxlint: 'package.json' };
+  const bin = { oxlint: 'package.json' }; // with --no-build, prepare.mjs looks for node_modules/.bin/oxlint
   write('of-npm-test/package.json', { name: 'of-npm-test', version: '1.0.0', bin, dependencies });
   write('everywhere/package.json', { name: 'everywhere', version: '1.0.0' });
   for (const name of ['of-npm-test', 'everywhere']) await shell(`tar -czf ${name}.tgz ${name}`, folder, {});

@@ -12,6 +12,7 @@ function readHistory(columns = 'table_name, operation, old_row, new_row') {
   return database.query(`select ${columns} from change_history where id > $1`, [lastIdBefore]);
 }
 
+/** Returns the stamp of each topic (`codes` and `keys`), which is the revision of its content. */
 async function readStamps(): Promise<Record<string, string>> {
   const rows = await database.query<{ topic: string; stamp: string }>('table revision');
   return Object.fromEntries(rows.map(({ topic, stamp }) => [topic, stamp]));

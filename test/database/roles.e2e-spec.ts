@@ -103,7 +103,7 @@ describe('the role of the service', () => {
 });
 
 describe('a role that may write the tables of codes and keys', () => {
-  it('changes the stamps, and is recorded with its own name, under any search_path', async () => {
+  it('changes the stamps of codes and keys, and is recorded with its own name, under any search_path', async () => {
     await superuser.query('grant temporary on database orders to writer');
     await writer.query(
       `create temporary table code_list_value (x int);

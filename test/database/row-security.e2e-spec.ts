@@ -24,6 +24,7 @@ const ROW_SECURITY_FOR_ALL = `
 
 const OWNER = database.urlOf('order_lookup_owner');
 
+/** The tables from which the service or the doctor reads rows. */
 const TABLES = ['api_key', 'area_property', 'code_list_value', 'communication_code', 'pgmigrations', 'revision'];
 
 it('the log names the table with row level security, and the statement of the doctor ends the fault', async () => {

@@ -35,7 +35,7 @@ beforeAll(async () => {
   const listens = `the issuer listens on port ${port}\n`;
   await until(async () => issuer.output.stdout === listens || hasEnded(issuer.child));
   const { stdout, stderr } = issuer.output;
-  expect({ stdout, stderr }).toEqual({ stdout: listens, stderr }); // so that a failure shows its sentence
+  expect({ stdout, stderr }).toEqual({ stdout: listens, stderr }); // so that a failure shows what the issuer printed
 });
 afterAll(() => void issuer.child.kill('SIGKILL'));
 
@@ -48,7 +48,7 @@ async function postForm(form: Record<string, string>, headers: Record<string, st
   return response.json();
 }
 
-/** Returns the claims of the access token in this answer, after its signature was verified, and its lifetime. */
+/** Verifies the access token of this answer. Returns its claims, and its lifetime as `seconds`. */
 async function readToken(answer: unknown): Promise<Record<string, unknown>> {
   const { access_token: token } = answer as { access_token?: string };
   if (token === undefined) throw new Error(`no access token: ${JSON.stringify(answer)}`);

@@ -24,7 +24,7 @@ const children: ChildProcess[] = [];
 const otherProgram = createServer();
 const takenPort = String(await listen(otherProgram));
 
-/** A command that runs the words after it in a network of their own, in which the loopback device is down. */
+/** Words before a command that run it in a network of its own, in which the loopback device is down. */
 const WITHOUT_NETWORK = isRoot ? ['unshare', '-n'] : ['unshare', '--map-current-user', '-n'];
 const canUnshare = spawnSync('unshare', [...WITHOUT_NETWORK.slice(1), 'true']).status === 0;
 
@@ -86,7 +86,7 @@ async function start(environment: Record<string, string> = {}, inClone = clone):
   const { child, output, ended } = launch(environment, inClone);
   await until(async () => output.stdout.includes('Ctrl-C stops') || child.exitCode !== null);
   const { stderr } = output;
-  expect({ status: child.exitCode, stderr }).toEqual({ status: null, stderr }); // so that a failure shows its sentence
+  expect({ status: child.exitCode, stderr }).toEqual({ status: null, stderr }); // so that a failure shows stderr
   return {
     out: output.stdout,
     err: output.stderr.replaceAll(WAITING, ''),

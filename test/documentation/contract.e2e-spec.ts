@@ -27,7 +27,7 @@ const SCOPE = 'lookups.read';
 const world = localWorld({ environment: { OAUTH_REQUIRED_SCOPE: SCOPE } });
 const openapiYaml = parse(readText('src/documentation/openapi.yaml')) as OpenApiDocument;
 const contract = new Contract(openapiYaml);
-/** The filters with their descriptions in the interface document. */
+/** The filters, as the interface document of the owner describes them. */
 const FILTERS = {
   codeType: 'Type of communication code record to be retrieved.',
   code: 'Communication code record to be retrieved.',
@@ -112,7 +112,7 @@ it('openapi.yaml never uses additionalProperties, which some languages cannot ex
 it('openapi.yaml closes no list of codes by an enum, so that a new code breaks no generated client', () => {
   const CODE_SCHEMAS = /^(?:\w+SupportedValues|CommunicationCode\w+|Code|Filter)$/;
   const schemas = Object.entries(openapiYaml.components.schemas).filter(([name]) => CODE_SCHEMAS.test(name));
-  expect(schemas).toHaveLength(6);
+  expect(schemas).toHaveLength(6); // a schema with another name would not be tested
   expect(JSON.stringify(schemas)).not.toMatch(/"(?:enum|const)"/);
 });
 
@@ -266,7 +266,7 @@ const STATUS_CASES: readonly StatusCase[] = [
     reply: async (path) => world.get(path, { headers: { ...(await goodHeaders()), 'If-None-Match': '*' } }),
   },
   {
-    status: 400,
+    status: 400, // a comma stands for a header that is sent twice
     reply: async (path) => world.get(path, { headers: { ...(await goodHeaders()), 'Api-Key': 'a, b' } }),
   },
   {

@@ -191,7 +191,7 @@ it('the workflow of docs/pipeline.md continues if a label names the plan, and st
 
 it('the workflow of docs/pipeline.md cuts a plan that is too long for a comment', async () => {
   const { body } = comments()[1] as Comment;
-  expect(body).toContain('\n    … and 180 more (--full)\n');
+  expect(body).toContain('\n    … and 180 more (--full)\n'); // of 200 codes, MAX_LINES (20) are shown
   const whole = readFileSync(join(walk.folder, 'plan-full.txt'), 'utf8');
   expect(whole.match(/^ {4}\+ codeType "T", code "CODE-\d+", description "x{500}" added$/gm)).toHaveLength(200);
 });
@@ -240,7 +240,7 @@ it('the nightly job of docs/pipeline.md reports changes by hand, and no changes 
   expectSuccess(await runJob(jobs.drift));
   await database.query(`update code_list_value set value = 'Fridge' where value = 'Refrigerated'`);
   expect(await runJob(jobs.drift)).toEqual({ status: 2, said: expect.stringContaining('Fridge') });
-  // GitHub may skip nightly runs. So a change must still be reported 80 days later
+  // GitHub may skip nightly runs, so `drift` lists the changes of 90 days
   await database.query(`update history set changed_at = changed_at - interval '80 days'`);
   expect(await runJob(jobs.drift)).toEqual({ status: 2, said: expect.stringContaining('Fridge') });
 });

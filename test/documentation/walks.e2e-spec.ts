@@ -19,7 +19,8 @@ const PAGES: Readonly<Record<string, () => void>> = {
       const [value] = await walk.world.database.query(`select position from code_list_value where value = 'Best'`);
       expect(value).toEqual({ position: 6 });
     });
-    it('restores the lists if its migrations are undone, and the history still names the migration', async () => {
+    // The block with `up` has applied three migrations
+    it('restores the lists if its three migrations are undone, and the history still names the migration', async () => {
       expect(await walk.run('npm run migrate -- down 3 --yes')).toMatchObject({ status: 0 });
       const [lists] = await walk.world.database.query(
         `select string_agg(value, ' ' order by code_list, position) as values from code_list_value
