@@ -10,7 +10,7 @@ export interface Load {
   /** Whole requests, which are sent in turn. */
   readonly requests: readonly string[];
   readonly end: LoadEnd;
-  /** True if the thread never sleeps. The kernel charges the waking of a thread to the server that wakes it. */
+  /** True if the thread never sleeps. If it slept, the server's CPU time would include the waking of this thread. */
   readonly spins?: boolean;
   /** The limit of requests a second. Without it each connection sends again as soon as its answer has come. */
   readonly perSecond?: number;
@@ -101,7 +101,6 @@ function spin(): void {
   if (isRunning) setImmediate(spin);
 }
 
-/** Sends requests at the wanted rate, and sleeps between them. */
 function keepPace(): void {
   while (waiting.length > 0 && (isNextDue() || isOver())) waiting.shift()?.ask();
   if (isRunning) setTimeout(keepPace, 1);

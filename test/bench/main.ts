@@ -2,9 +2,9 @@
 // FOLDER is another checkout of the service, with its dist/ and node_modules/. It is measured in the same run, and the
 // table calls it "before".
 //
-// All servers run on the Node.js that runs this. The speed of a shared machine changes from second to second. So each
-// round measures all servers anew, in another order, and only ratios within a round are compared. RESULTS.md and
-// results.svg contain the last run. `--quick` only prints.
+// All servers run on the Node.js that runs this program. The speed of a shared machine changes from second to second.
+// So each round measures all servers anew, in another order, and only ratios within a round are compared. RESULTS.md
+// and results.svg contain the last run. `--quick` only prints.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { PROJECT } from '../support/program.js';

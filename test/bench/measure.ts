@@ -41,7 +41,7 @@ export async function measure(scenario: Scenario, seconds: number): Promise<Meas
   };
 }
 
-/** Returns the requests from a random place on, so that a round does not repeat the new filters of the last round. */
+/** Returns the requests from a random place on. Otherwise a round would begin with the filters of the last round. */
 function fromAnyPlace(requests: readonly string[]): string[] {
   const first = Math.floor(Math.random() * requests.length);
   return [...requests.slice(first), ...requests.slice(0, first)];

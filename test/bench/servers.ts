@@ -6,7 +6,7 @@ import { World } from '../support/world.js';
 /** The number of codes for which the service is built. */
 const CODE_COUNT = 20_000;
 const CODES_OF_A_TYPE = 20;
-const PEERS = '.data/long-runs/test/bench/peers';
+const COMPILED_PEERS = '.data/long-runs/test/bench/peers'; // in outDir of test/tsconfig.long-runs.json
 
 /** One build of the service, with different settings. */
 export interface Build {
@@ -38,8 +38,8 @@ export class Servers {
     await insertCodes(this.world);
     this.collectorUrl = `http://127.0.0.1:${await listen(this.collector)}`;
     const environment = { DATABASE_URL: database.url, ...issuer.environment };
-    this.nodeHttp = await this.startProgram(`${PEERS}/node-http.js`);
-    this.nestHello = await this.startProgram(`${PEERS}/nest-hello.js`);
+    this.nodeHttp = await this.startProgram(`${COMPILED_PEERS}/node-http.js`);
+    this.nestHello = await this.startProgram(`${COMPILED_PEERS}/nest-hello.js`);
     this.fastify = await this.startProgram('test/bench/peers/fastify.mjs', environment);
   }
 
@@ -85,7 +85,7 @@ async function insertCodes({ database }: World): Promise<void> {
   await database.query('analyze communication_code');
 }
 
-/** Returns filters that find one record each. They are so many that none is used twice within a few seconds. */
+/** Returns filters that find one record each. The service has dropped the answer to a filter before it comes again. */
 export function differentFilters(): string[] {
   const filters: string[] = [];
   for (let index = 0; index < CODE_COUNT; index++) {

@@ -29,7 +29,7 @@ const ATTACKS: readonly Attack[] = [
 
 /**
  * Reports the memory of a replica while 100 connections with a valid key ask for the largest answers. After every tenth
- * connection, `others` requests use other filters. All codes are of one type, with the longest descriptions.
+ * connection, `others` requests use other filters, so that a cache with a limit would drop the large answers.
  * @param only a part of a name: only attacks with this part are tried
  */
 export async function callers(world: World, others = 2_000, only = ''): Promise<string> {

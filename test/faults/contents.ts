@@ -18,7 +18,10 @@ export async function flip(world: World, leastReplies = 1_000_000): Promise<stri
   ].join('\n');
 }
 
-/** Reports how much later than a replica the others serve a code that begins. Half of the codes begin in an outage. */
+/**
+ * Reports how far apart three replicas with different clocks serve the codes that begin at the same time, a moment. The
+ * later half of the moments come while PostgreSQL is stopped.
+ */
 export async function moment(world: World, count = 50): Promise<string> {
   for (const ahead of [-90_000, 0, 90_000]) world.replicas.push(await world.startReadyReplica(skewedClock(ahead)));
   const watched = await watchMoments(world, { count, apartMs: 500 }, () => world.postgres.stop());

@@ -11,7 +11,7 @@ const HOSTS = ['127.0.0.1', '127.0.0.2', '127.0.0.3'];
 const REQUESTS_PER_SECOND = 500;
 /** The time in which a balancer notices that a replica is back. */
 const NOTICED_MS = 3_000;
-const DRAIN_SECONDS = [4, 15];
+const DRAIN_SECONDS = [4, 15]; // the default, and the value of deploy/kubernetes
 const BALANCERS = ['nginx', 'haproxy', 'caddy'] as const;
 
 interface Course {

@@ -13,12 +13,13 @@ const FAULTS: readonly Fault[] = ['down', 'slow', 'status 500', 'html', 'redirec
 const FLOOD_INTERVAL_MS = 5;
 /** The pause between two attempts of a caller with a token of a new key. */
 const RETRY_INTERVAL_MS = 100;
-/** A time that is longer than the pause between two fetches of keys. */
+/** Longer than RETRY_INTERVAL_MS of key-set.ts, so that an unknown key id causes a fetch immediately. */
 const REST_MS = 6_000;
 
 /**
- * Reports what established callers get, at 500 requests a second, while the issuer fails in several ways, for this many
- * seconds each, and rotates its keys without a warning.
+ * Reports the failures of 500 requests a second with a valid token, while the issuer fails in each way of FAULTS, and
+ * while it rotates its keys without a warning.
+ * @param seconds the duration of each failure
  */
 export async function issuers(world: World, seconds = 20): Promise<string> {
   const { issuer, service, credentials } = world;

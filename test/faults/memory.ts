@@ -8,7 +8,7 @@ import type { World } from '../support/world.js';
 
 /** The number of requests between two readings of the memory. */
 const REQUESTS_OF_A_STEP = 100_000;
-/** The number of requests that are made first, and then sent together. */
+/** The number of requests whose tokens are all signed before the first request is sent. */
 const REQUESTS_OF_A_BATCH = 10_000;
 const BYTES_OF_A_KIBIBYTE = 1_024;
 /** Base64 makes four characters from three bytes. */

@@ -12,8 +12,9 @@ import { Reader, requestTo } from '../support/reader.js';
 import type { World } from '../support/world.js';
 import type { Attack } from './attacker.js';
 
-const DESCRIPTORS = 6_000;
+const DESCRIPTORS = 6_000; // between the numbers of connections of two attacks: 5,000 and 7,000
 const FORGED_PER_SECOND = 3_000;
+const PUBLISHED_KEY_ID = 'rsa-1'; // of the test's issuer
 const PAGE = requestTo('/docs/swagger-ui-bundle.js', {});
 const REQUEST_WITHOUT_BODY = requestTo(PATHS.orderUpdate, { 'Transfer-Encoding': 'chunked' });
 
@@ -110,7 +111,7 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
     'more silent connections than descriptors': onConnections({ count: 7_000, bytes: '', isReading: true }),
   };
   const floods: typeof attacks = {
-    [`${FORGED_PER_SECOND} forged tokens a second without a valid key`]: (port) => flood(port, () => 'rsa-1'),
+    [`${FORGED_PER_SECOND} forged tokens a second without a valid key`]: (port) => flood(port, () => PUBLISHED_KEY_ID),
     'unknown key ids, and a rotation': async (port) => {
       const hits = issuer.jwksHits;
       const attack = flood(port, (at) => `forged-${at}`);
@@ -121,8 +122,8 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
       const { status } = await fetch(service.url + PATHS.orderUpdate, { headers });
       const took = Math.round(performance.now() - startedAt);
       const tally = await attack;
-      const questions = issuer.jwksHits - hits;
-      return `${tally}; a token of the new key: ${status} after ${took} ms; ${questions} questions to the issuer`;
+      const fetches = issuer.jwksHits - hits;
+      return `${tally}; a token of the new key: ${status} after ${took} ms; ${fetches} fetches of the key set`;
     },
   };
 
