@@ -57,7 +57,7 @@ const RECORD = '{"codeType":"SAMPLE-USAGE","code":"S1","description":"Sample: sa
 it.each([
   { path: UPDATE_PATH, text: fixture('order-update') },
   { path: CAPTURE_PATH, text: fixture('order-capture-v2') },
-  { path: `${CAPTURE_PATH}?codeType=x&unknown=%zz`, text: fixture('order-capture-v2') },
+  { path: `${CAPTURE_PATH}?codeType=x&unknown=%zz`, text: fixture('order-capture-v2') }, // ignores its query
   {
     path: `${CODES_PATH}?codeType=SAMPLE-USAGE&code=S1`,
     text: `{"communicationRecords":[${RECORD}]}`,

@@ -1,6 +1,6 @@
 // Runs HAProxy and Caddy with the files of docs/balancers.md, each in front of two replicas of its own.
 import { describe, expect, it } from '@jest/globals';
-import { BALANCERS, isInstalled, startBalancer, withLongLimits } from '../support/gateways.js';
+import { BALANCERS, isInstalled, startBalancer, withLongTimeouts } from '../support/gateways.js';
 import { issueKey } from '../support/api-keys.js';
 import { freePort } from '../support/ports.js';
 import { processWorld } from '../support/test-world.js';
@@ -24,7 +24,7 @@ describe.each(BALANCERS)('%s', (name) => {
     const ports = { PORT: String(await freePort()), MANAGEMENT_PORT: String(await freePort()) };
     const first = await world.startReadyReplica({ HOST: FIRST, ...ports });
     const second = await world.startReadyReplica({ HOST: SECOND, ...ports });
-    const front = await startBalancer(name, ports, withLongLimits);
+    const front = await startBalancer(name, ports, withLongTimeouts);
     const credentials = { key, token: world.token };
     const traffic = new Traffic(() => front.url, credentials, { perSecond: 50 });
     try {

@@ -25,7 +25,7 @@ it('docker-compose.yml gives the replicas a complete configuration', () => {
     OAUTH_ALLOW_HTTP: true,
   });
   const others = Object.keys(api.environment).filter((name) => !variableNames.includes(name));
-  expect(others).toEqual(['PGPASSWORD']);
+  expect(others).toEqual(['PGPASSWORD']); // read by pg itself
 });
 
 it('docker-compose.yml gives the replicas the role that may only read', () => {

@@ -123,7 +123,7 @@ const steps = useTestFolder();
 const MIGRATION = ['delete', 'apply', 'wait --for=jsonpath'];
 const COMPLETE_MIGRATION = [...MIGRATION, 'wait --for=condition=complete'];
 const SHOW_REASON = ['logs', 'get events'];
-// `undo` goes back by one step. After a restart that follows the second `apply`, it would keep the new version
+// The restart comes before the last `apply`: if it came later, `undo` would keep the new version
 const ROLL_OUT = [...COMPLETE_MIGRATION, 'get deployment', 'rollout restart', 'apply', 'rollout status'];
 it.each([
   { failing: 'nothing', status: 0, expected: ROLL_OUT },

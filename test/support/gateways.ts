@@ -30,7 +30,7 @@ export interface Front {
 }
 
 /** Makes the time limits of a configuration longer: on a slow machine a replica would reach them, and seem dead. */
-export const withLongLimits = (configuration: string): string =>
+export const withLongTimeouts = (configuration: string): string =>
   configuration
     .replaceAll(/((?:proxy_\w+|client_body)_timeout|dial_timeout|lb_try_duration) \w+/g, '$1 600s')
     .replace(/timeout connect \w+/, 'timeout connect 600s\n  timeout check 600s')

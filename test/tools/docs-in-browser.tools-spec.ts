@@ -85,7 +85,7 @@ itInBrowser('/docs lets a person enter a key, sign in, and call each operation w
   await page.getByText('press Authorize, enter your API key').waitFor();
   await page.getByRole('button', { name: 'Authorize' }).first().click();
   const dialog = page.locator('.dialog-ux');
-  // An API key, the sign-in of a person, and a pasted token. A page cannot use the grant for programs
+  // An API key, the sign-in of a person, and a pasted token. A page cannot use client_credentials, so it is missing
   expect(await dialog.locator('.auth-container').count()).toBe(3);
   await page.screenshot({ path: join(OUTPUT, 'docs-sign-in.png') });
   await dialog.locator('input[type="text"], input[type="password"]').first().fill(world.key.key);

@@ -35,7 +35,6 @@ function render(kustomization: string): Manifest[] {
   return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
 }
 
-/** Returns the module that has the type of a manifest. */
 function moduleOf({ apiVersion, kind }: Manifest): string {
   const packages: Record<string, string> = {
     'monitoring.coreos.com': '@kubernetes-models/prometheus-operator',
@@ -96,7 +95,7 @@ const kustomizations = {
     expect(typeErrors(JSON.parse(misspelled) as Manifest[])).toContain("in type 'IProbe'");
   });
 
-  it('the patches of docs/kubernetes.md admit meshes and cloud balancers, and give each container a limit', () => {
+  it('the patches of docs/kubernetes.md admit meshes and cloud balancers, and limit the CPU of each container', () => {
     const all = render(kustomizations['the overlay of docs/kubernetes.md with everything that is commented out']);
     const [policy, ofMigration] = all.filter(({ kind }) => kind === 'NetworkPolicy') as unknown as Policy[];
     const portsOf = (rules: Policy['spec']['egress'] = []): number[] =>
