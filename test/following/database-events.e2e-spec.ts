@@ -10,7 +10,7 @@ import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { until } from '../support/until.js';
 
 const { orderUpdate: UPDATE, communicationCodes: CODES } = PATHS;
-/** The time in which the service reads everything at least once, also without a new stamp. */
+/** READ_INTERVAL_MS of followed-topic.ts: after it the service reads everything, even if no revision has changed. */
 const TEN_MINUTES_MS = 10 * 60_000;
 /** The longest time for which PostgreSQL waits until a session has ended. */
 const SESSION_END_TIMEOUT_MS = 600_000;
@@ -108,7 +108,7 @@ it('if an older copy replaces the database, only the content of the copy is serv
   await expectServed();
   await expectStatus(keys[0].key, 401);
   await whileClosed(`alter database ${name} rename to ${name}_lost`, `alter database ${name}_copy rename to ${name}`);
-  await change('found', keys[1]); // as many changes as were lost, so that all counts are as before
+  await change('found', keys[1]); // as many changes as were lost: a number of changes would be as before
   await expectServed();
   await expectStatus(keys[0].key, 200);
   await expectStatus(keys[1].key, 401);
@@ -153,13 +153,13 @@ describe('triggers that are switched off', () => {
     );
     const { stdout } = await runLine('doctor', world.environmentWith({}));
     expect(stdout).toMatch(/^fault +triggers .*communication_code/m);
-    await expectServed(); // the change with a stamp causes a reading, which also finds the change without a stamp
+    await expectServed(); // this reading is for the change that triggers saw, but it also finds the other one
   });
 
-  it('leave changes without a stamp, which are served when the service next reads everything', async () => {
+  it('leave changes without a new revision, which are served when the service next reads everything', async () => {
     cleanups.push(() => sql(TRIGGERS_ON));
     await sql('alter table communication_code disable trigger record_update');
-    await sql(setDescription('C3', 'Without a stamp'));
+    await sql(setDescription('C3', 'Without a revision'));
     jest.advanceTimersByTime(TEN_MINUTES_MS);
     await expectServed();
   });
@@ -180,8 +180,8 @@ it.each([
   { event: 'a dropped column', statements: 'alter table communication_code drop column note' },
   { event: 'an emptied history', statements: 'truncate history' },
   {
-    event: 'an emptied table of stamps, and a change',
-    statements: `truncate revision; ${setCode('C9', 'Stamped anew')}; update api_key set client = client || '.'`,
+    event: 'an emptied table of revisions, and a change of a code and of keys',
+    statements: `truncate revision; ${setCode('C9', 'With a revision')}; update api_key set client = client || '.'`,
   },
   {
     event: 'a TRUNCATE and a load in one transaction',
@@ -193,6 +193,7 @@ it.each([
   await expectServed();
 });
 
+// No trigger sees DDL. The row in pgmigrations writes new revisions
 it('content that a migration changes by DDL is served', async () => {
   await sql(
     `begin;

@@ -78,7 +78,7 @@ describe('a committed change', () => {
     for (let change = 0; change <= 3; change++) {
       const value = await commitValue();
       await Promise.all(services.map((service) => until(() => serves(service, value))));
-      // After the first change, because its reading may also be that of an earlier test's change
+      // Not before the first change: until then, a change of an earlier test may still be unread
       if (change === 0) reloadsBefore = await readReloads('loaded');
     }
     expect(await readReloads('loaded')).toBe(reloadsBefore + 3);
@@ -92,7 +92,8 @@ describe('a committed change', () => {
 
   it('is not served before its commit, and never if its transaction fails', async () => {
     await lockHolder.query(`begin; ${insertValue('Open')}; savepoint s`);
-    const { key } = await issueKey(world.database); // a change of a code would wait for lockHolder's transaction
+    // Not a code: both transactions would write the revision of the codes, so the second one would wait
+    const { key } = await issueKey(world.database);
     await until(async () => (await statusOf(key)) === 200);
     expect(await serves(world.service, 'Open')).toBe(false);
     await expect(lockHolder.query('select 1 / 0')).rejects.toThrow('division by zero');
@@ -130,7 +131,8 @@ it('a revoked key is refused while other sessions hold locks on the tables of us
   const waiting = `select from pg_stat_activity
     where wait_event_type = 'Lock' and query like '%note_key_use%' and datname = current_database()`;
   await until(async () => {
-    // PostgreSQL cancels a write after a second, and each key is noted once a minute. Another key causes a new write
+    // PostgreSQL cancels a write that waits too long. Only another key causes the next write soon: the same key is
+    // not written again within NOTE_INTERVAL_MS of key-use.ts
     const another = await issueKey(world.database);
     await until(async () => (await statusOf(another.key)) === 200);
     return (await sql(waiting)).length > 0;
@@ -189,7 +191,7 @@ describe('an outage of the database', () => {
       await until(() => serves(behindProxy, value));
     }));
 
-  it('that ends all our sessions repeatedly leads to new sessions, at most three for each replica', () =>
+  it('that ends all sessions of the service repeatedly leads to new ones, at most three for each replica', () =>
     underTraffic(world.service, async () => {
       const fromServiceSessions = `from pg_stat_activity
         where application_name = 'order-lookup-services' and datname = current_database()`;
@@ -200,7 +202,8 @@ describe('an outage of the database', () => {
         await until(() => serves(world.service, value));
         const remaining = `select ${fromServiceSessions} and pid = any ('{${pids.join()}}')`;
         await until(async () => (await sql(remaining)).length === 0);
-        expect((await sql(`select ${fromServiceSessions}`)).length).toBeLessThanOrEqual(3 * services.length);
+        const sessions = await sql(`select ${fromServiceSessions}`);
+        expect(sessions.length).toBeLessThanOrEqual(3 * services.length); // SERVICE_USE of data-source.ts has three
       }
     }));
 });

@@ -16,6 +16,9 @@ const PAGE = requestTo('/docs/swagger-ui-bundle.js', {});
 const REQUEST_WITHOUT_END = `GET ${PATHS.orderUpdate} HTTP/1.1\r\nHost: x\r\n`;
 const REFUSED_CONNECTIONS = 'order_lookup_connections_refused_total{limit="waiting-requests"}';
 
+/** The same as in src/http/request-context.middleware.ts. */
+const MAX_WAITING_REQUESTS = 32;
+
 const world = localWorld();
 let goodRequest: string;
 beforeAll(() => {
@@ -53,8 +56,8 @@ describe('a connection', () => {
   });
 
   it.each([
-    { count: 32, fate: 'stays open', isClosed: false },
-    { count: 33, fate: 'is closed', isClosed: true },
+    { count: MAX_WAITING_REQUESTS, fate: 'stays open', isClosed: false },
+    { count: MAX_WAITING_REQUESTS + 1, fate: 'is closed', isClosed: true },
   ])('with $count waiting requests $fate', async ({ count, isClosed }) => {
     const packet = requestTo('/nothing', {}).repeat(count);
     const { responses, closed } = await exchange(world.service.port, packet, { answers: count });
@@ -65,7 +68,7 @@ describe('a connection', () => {
 
 describe('25 connections with 30 pipelined requests each', () => {
   const CONNECTIONS = 25;
-  const REQUESTS = 30;
+  const REQUESTS = 30; // fewer than MAX_WAITING_REQUESTS
   interface Kind {
     readonly path: string;
     readonly method?: string;
@@ -109,7 +112,7 @@ describe('25 connections with 30 pipelined requests each', () => {
 
 it('a connection is closed after a request with Upgrade, so that no body is taken for a request', async () => {
   const upgrade = requestTo(PATHS.orderUpdate, { ...world.headers, Connection: 'Upgrade', Upgrade: 'websocket' });
-  // Node.js drops this header, because it comes in the packet of Upgrade. So its body would run as a request
+  // After Upgrade, Node.js drops the rest of the packet, here a header. Its body would then run as a request
   const header = requestTo('/nothing', { 'Content-Length': String(goodRequest.length) });
   const body = goodRequest;
   const pieces = [upgrade + header, body];
@@ -168,7 +171,7 @@ describe('the connection is closed if garbage comes', () => {
 });
 
 describe('connections that never finish a request', () => {
-  /** A request that takes five minutes with one byte in three seconds. */
+  /** One byte every three seconds takes five minutes, far longer than HEADERS_TIMEOUT_MS of limits.ts. */
   const slowly = Array.from(`GET ${PATHS.orderUpdate}?${'x'.repeat(100)}`);
   const cases: { what: string; pieces: string | string[]; pauseMs?: number }[] = [
     { what: 'whose header never ends', pieces: REQUEST_WITHOUT_END },

@@ -14,7 +14,7 @@ import { until } from '../support/until.js';
 const PAGE = '/docs/swagger-ui-bundle.js';
 const REQUEST = requestTo(PAGE, {});
 const MEBIBYTE = 1024 ** 2;
-/** The number of small answers between two callers. If only 1,000 answers were kept, the large one would be dropped. */
+/** The number of small answers between two callers. A cache of 1,000 answers would drop the large one. */
 const FILTERS_BETWEEN_CALLERS = 1_100;
 
 const world = processWorld();

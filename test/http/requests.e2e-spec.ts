@@ -109,7 +109,7 @@ describe('the limit of 16 KiB of target and headers together', () => {
     { name: 'a target without an end', bytes: `GET /${'x'.repeat(60_000)}` },
     { name: 'a target of 17,000 bytes', bytes: request(`GET /${'x'.repeat(17_000)}`) },
     { name: 'a header of 17,000 bytes', bytes: request('GET /', line(17_000)) },
-    { name: 'a header of 80 KiB', bytes: request('GET /', line(80_000)) },
+    { name: 'a header of 80,000 bytes', bytes: request('GET /', line(80_000)) },
     { name: '2,500 header lines', bytes: request('GET /', line(10).repeat(2_500)) },
   ])('refuses $name with 431', ({ bytes }) => expectRefusal(bytes, 'headers-too-large'));
 

@@ -123,7 +123,7 @@ it('an answer that a client is still reading is not cut when a replica ends', as
   const ending = await beginToEnd(service);
   looks = 0;
   balancer.emit('drained');
-  await Promise.race([until(async () => looks > 1), ending.ended]);
+  await Promise.race([until(async () => looks > 1), ending.ended]); // if the replica ends first, the next line fails
   const { byteLength } = await response.arrayBuffer();
   expect(byteLength).toBe(Number(response.headers.get('content-length')));
   await ending.ended;

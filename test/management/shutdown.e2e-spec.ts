@@ -8,8 +8,8 @@ import { processWorld } from '../support/test-world.js';
 const world = processWorld({ replicas: 0 });
 
 /**
- * Returns variables with which a process runs this code when it listens for signals, before it loads the service. The
- * process listens for SIGHUP last.
+ * Returns variables that make a process run this code after it has begun to listen for signals (SIGHUP is the last of
+ * them), and before it loads the service.
  */
 const runBeforeLoading = (code: string): Record<string, string> =>
   preload(`

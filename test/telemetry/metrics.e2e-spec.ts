@@ -7,6 +7,7 @@ import type { LocalService } from '../support/local-service.js';
 import { PATHS } from '../support/paths.js';
 import { SAMPLE_COUNT } from '../support/world.js';
 
+/** The default of API_KEY_MAX_AGE_SECONDS, and MAX_AGE_SECONDS of key-set.ts. */
 const DAY_SECONDS = 86_400;
 const UNREACHABLE_DATABASE = 'postgres://order_lookup_service:secret@127.0.0.1:1/none';
 const world = localWorld();
@@ -100,7 +101,7 @@ it('a replica shows the age of keys, codes and signing keys, and for how long it
   }
   expect(Math.abs(valueOf('clock_offset_seconds'))).toBeLessThan(5);
   const issuer = `{issuer="${world.issuer.url}"}`;
-  expect(valueOf(`jwks_keys${issuer}`)).toBe(3);
+  expect(valueOf(`jwks_keys${issuer}`)).toBe(world.issuer.keys.length);
   expect(valueOf(`jwks_age_seconds${issuer}`)).toBeGreaterThan(0);
   expect(valueOf(`jwks_age_seconds${issuer}`)).toBeLessThan(600);
   const keysLeft = valueOf('seconds_until_refusal{what="keys"}');
@@ -129,7 +130,7 @@ it('a replica counts requests, clients, refusals and verified tokens without nam
     'client_requests_total{client="test",status="200"}': 1,
     'credentials_refused_total{credential="api_key",reason="unknown"}': 1,
     'credentials_refused_total{credential="access_token",reason="expired"}': 1,
-    tokens_verified_total: 2,
+    tokens_verified_total: 2, // the good one and the expired one: beside a refused key, no token is checked
   });
   const sum = values.get(`http_request_duration_seconds_sum{operation="${PATHS.orderUpdate}"}`);
   expect(sum).toBeGreaterThan(0);
