@@ -16,7 +16,7 @@ import { TelemetryModule } from './telemetry/telemetry.module.js';
 
 /** One module for each area of the contract. */
 const AREA_MODULES = [OrderUpdateModule, OrderCaptureV2Module, OrderSchedulingModule];
-/** All modules with routes, except HomePageModule, whose route is `/`. Their routes get BASE_PATH in front. */
+/** The modules whose routes get BASE_PATH in front: all with routes, except HomePageModule, whose route is `/`. */
 const BELOW_BASE_PATH = [...AREA_MODULES, DocumentationModule];
 
 @Module({})
@@ -36,7 +36,7 @@ export class AppModule {
         DocumentationModule.forRoot(configuration),
         ManagementModule,
         RouterModule.register([{ path: BASE_PATH, children: BELOW_BASE_PATH }]),
-        // DocumentationModule serves the home page only at BASE_PATH. Balancers also check `/`
+        // DocumentationModule serves the home page only at BASE_PATH, but balancers also check `/`
         ...(BASE_PATH === '' ? [] : [HomePageModule]),
       ],
     };

@@ -1,4 +1,4 @@
-// Imports run one way (CONTRIBUTING.md), also imports of types.
+// Tests the rules of CONTRIBUTING.md for imports. The rules apply to imports of types, too.
 import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from '@jest/globals';
@@ -27,7 +27,7 @@ it.each([
 
 it('no imports run in a circle', () => {
   const done = new Set<string>();
-  /** Returns the importers and the file, if the file is one of its importers. Otherwise searches what it imports. */
+  /** Returns a circle of imports, or undefined. The search came to the file through `importers`. */
   const findCircle = (file: string, importers: readonly string[]): readonly string[] | undefined => {
     const path = [...importers, file];
     if (importers.includes(file)) return path;

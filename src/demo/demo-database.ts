@@ -124,7 +124,7 @@ export class DemoDatabase {
     );
   }
 
-  /** Returns a session, or undefined if our server does not run: another server on its port refuses our password. */
+  /** Returns a session, or undefined if our server does not have the port: any other server refuses our password. */
   private async connect(sinceMs = performance.now()): Promise<Client | undefined> {
     const { lockFile } = this.server;
     if (!lockFile?.port) return undefined;
@@ -148,7 +148,7 @@ export class DemoDatabase {
     }
   }
 
-  /** Connects after a failed start, too: another demo of this clone may have started the server. Then tries again. */
+  /** Tries several times, and connects even if a start fails: another demo of this clone may have started the server. */
   private async startServer(attemptsLeft = START_ATTEMPTS): Promise<Client> {
     const failure = await this.tryToStart();
     const session = await this.connectToServer();

@@ -190,7 +190,8 @@ async function startOnFreePorts(environment: NodeJS.ProcessEnv): Promise<Service
 async function findPorts({ PORT, MANAGEMENT_PORT }: NodeJS.ProcessEnv): Promise<Variables> {
   const api = await findPort(PORT, USUAL_PORTS.api);
   const management = await findPort(MANAGEMENT_PORT, USUAL_PORTS.management);
-  return { PORT: `${api}`, MANAGEMENT_PORT: management === api ? '0' : `${management}` };
+  const isSamePort = management === api; // the same free port may be found twice
+  return { PORT: `${api}`, MANAGEMENT_PORT: isSamePort ? '0' : `${management}` };
 }
 
 /** Returns the port that is set, or else the usual port. If that port is 0 or taken, returns a free port. */
