@@ -1,6 +1,6 @@
 /**
  * Format characters, characters that are drawn as nothing, and white space other than the ordinary space. The database
- * has the same list in its function `is_visible`, and refuses control characters that are not in the list by `is_clean`.
+ * has the same list in its function `is_visible`. Its function `is_clean` refuses the other control characters.
  * With `\p{Cf}`, the characters would depend on Node.js, because each version has another version of Unicode.
  */
 const INVISIBLE_CHARACTERS = new RegExp(

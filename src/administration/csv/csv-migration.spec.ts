@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { arrangeValues } from './csv-migration.js';
 
-/** Returns a row for each letter, at the positions 10, 20 and so on. */
+/** Returns a row for each letter, at the positions 10, 20, 30 and so on. A new position after 30 is 31. */
 const inTable = (values: string) =>
   Array.from(values, (value, index) => ({ value, position: String((index + 1) * 10) }));
 const inFile = (values: string) => Array.from(values, (value) => ({ value }));
@@ -39,7 +39,7 @@ it.each([
     expected: 'A10 B20 C30 X40 D41',
   },
   {
-    what: 'values that the file lacks after their neighbours',
+    what: 'values that the file lacks after the values that precede them in the table',
     table: 'ABCD',
     file: 'DA',
     expected: 'D10 A20 B30 C40',

@@ -43,7 +43,7 @@ function pairWithKeys({ key }: Table, rows: readonly Row[]): [string, Row][] {
   return rows.map((row) => [joinFields(row, key), row]);
 }
 
-/** Returns the rows of both. A wanted row replaces the staying row with its key. */
+/** Returns all staying and wanted rows. A wanted row replaces the staying row with the same key. */
 function mergeRows(table: Table, staying: readonly Row[], wanted: readonly Row[]): Row[] {
   return [...new Map(pairWithKeys(table, [...staying, ...wanted])).values()];
 }

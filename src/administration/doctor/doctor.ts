@@ -117,8 +117,8 @@ async function runCheck(io: ProgramIo, check: Check, checked: CheckedSubject[]):
   if (!check.needs.every((subject) => isPassed(subject, checked))) return;
   const result = await check.run().catch((error: unknown) => {
     if (error instanceof IssuerFault) return fault(error.found, `${error.remedy}.`);
-    const inOneLine = toMessage(error).replaceAll(/\n[ -]*/g, ' '); // also a list, whose lines begin with -
-    // Not `findRemedy`: if the role lacks a right, it would advise the role of the owner
+    const inOneLine = toMessage(error).replaceAll(/\n[ -]*/g, ' '); // some messages are lists, whose lines begin with -
+    // Not `findRemedy`: if the role lacks a right, `findRemedy` would advise to use order_lookup_owner
     return fault(inOneLine, findServerRemedy(error) ?? check.remedy ?? USUAL_REMEDY);
   });
   checked.push({ ...check, result });
@@ -195,5 +195,5 @@ async function checkIssuer(issuer: string, issuerKeys: IssuerKeys): Promise<Chec
   const text = `${issuer}: ${keyCount} signing keys at ${address}`;
   return keyCount > 0
     ? ok(text)
-    : fault(text, `${NO_USABLE_KEY_REMEDY}. Until it does, running replicas refuse its tokens, too.`);
+    : fault(text, `${NO_USABLE_KEY_REMEDY}. Until then, running replicas refuse the tokens of this issuer, too.`);
 }

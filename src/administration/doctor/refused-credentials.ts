@@ -140,13 +140,13 @@ interface FetchedKeys {
   readonly keys: SigningKeys;
 }
 
-/** Fetches the keys of each issuer only once, because an issuer that hangs costs 10 s. */
+/** Fetches the keys of each issuer only once, because an issuer that hangs costs the whole time limit of a fetch. */
 export class IssuerKeys {
   private readonly fetched = new Map<string, Promise<FetchedKeys>>();
 
   constructor(private readonly configuration: Configuration) {}
 
-  /** Asks all issuers at the same time. One after the other, each issuer that hangs would take 10 s. */
+  /** Asks all issuers at the same time, so that the doctor waits only once if several issuers hang. */
   askAll(): void {
     // A failure is ignored here, because `fetch` throws it to the check of the issuer
     for (const issuer of this.configuration.OAUTH_ISSUER) this.fetch(issuer).catch(() => undefined);

@@ -45,13 +45,13 @@ describe('a dry run whose work fails', () => {
   });
 });
 
-it('a dry run waits 3 s for a lock, and ends after 20 s', async () => {
+it('a dry run has limits: 3 s for a lock, 20 s for a statement, and 20 s for all statements together', async () => {
   const limits = await run(async (session) => {
     const settings = [await session.query('show lock_timeout'), await session.query('show statement_timeout')];
     return settings.flatMap(({ rows }) => rows as unknown[]);
   });
   expect(limits).toEqual([{ lock_timeout: '3s' }, { statement_timeout: '20s' }]);
-  expect(describeKind('dryRun').totalMs).toBe(20_000); // many short statements together
+  expect(describeKind('dryRun').totalMs).toBe(20_000);
 });
 
 it('a dry run of many short statements ends after its time limit, and leaves no lock', async () => {

@@ -53,7 +53,7 @@ export async function tryMigrations(
 
 /** Call this only in `dryRun`, or the changes stay. An error names the line of the script if PostgreSQL names one. */
 export async function runScript(session: Session, script: Script, limits?: Partial<Limits>): Promise<void> {
-  const { statementMs, lockMs } = describeKind('dryRun', limits); // again: each script begins with `reset all`
+  const { statementMs, lockMs } = describeKind('dryRun', limits); // each script needs them again after its `reset all`
   try {
     for (const statement of toStatements(script, session, { statementMs, lockMs })) await session.query(statement);
   } catch (error) {

@@ -17,7 +17,7 @@ describe('the hint about transactions', () => {
   });
 
   it.each([
-    { code: '22004', routine },
+    { code: '22004', routine }, // another error of EXECUTE: its text is null
     { code: '0A000', routine: 'other' },
     { code: '0A000', routine, hint: 'Use CREATE TABLE … AS instead.' },
   ])('is not given for %j', (fields) => {

@@ -18,10 +18,11 @@ function faultsOf(content: string | Buffer): Promise<string[]> {
 }
 
 it.each([
-  `-- why\n${UP}\na;\n${DOWN}  \nc`,
-  `\ufeff${UP}\r\na\r\n${DOWN}\r\n-- what the migration does`,
-  `${UP}\n-- =======\nselect '<<<<<<<';`,
-])('accepts the file %j', async (text) => {
+  { what: 'a comment above a marker, and spaces after it', text: `-- why\n${UP}\na;\n${DOWN}  \nc` },
+  { what: 'the line ends of Windows, and a byte order mark', text: `\ufeff${UP}\r\na\r\n${DOWN}\r\nc` },
+  { what: 'the word migration in a comment', text: `${UP}\na;\n-- what the migration does` },
+  { what: 'signs of a conflict inside a line', text: `${UP}\n-- =======\nselect '<<<<<<<';` },
+])('accepts a file with $what', async ({ text }) => {
   expect(await faultsOf(text)).toEqual([]);
 });
 
@@ -46,6 +47,7 @@ it.each(['<<<<<<< HEAD', '=======', '>>>>>>> theirs', '||||||| 1a2b3c4'])(
 );
 
 it('reports all faults of all files together', async () => {
+  // 20261399000000 is no time, because there is no month 13
   for (const name of ['0001_a', '0001_b', '20261399000000_c', 'readme'])
     writeFileSync(join(severalFiles, `${name}.sql`), 'x');
   const needed = 'a name such as 20261127120000_add_order_type.sql is needed.';

@@ -99,14 +99,14 @@ async function makePlan(
   return { ...plan, marks: [...(await markMigrations(migrations, before, tried)), ...plan.marks] };
 }
 
-/** Reads with the limits of a dry run, so that a lock of another session ends the plan after three seconds. */
+/** Reads with the limits of a dry run, so that the plan does not wait long for a lock of another session. */
 async function readCommitted(database: Database, limits: Partial<Limits>): Promise<Committed> {
   const { statementMs, lockMs, totalMs } = describeKind('dryRun', limits);
   try {
     return await database.within(
       'read',
       async (session, manager) => ({
-        // First, because it locks the code tables, and the first query takes the snapshot (lockBeforeSnapshot).
+        // `readSeen` comes first: it has to lock the code tables before the first query takes the snapshot.
         // `attempt` releases the lock, so do not read these tables below
         ...(await readSeen(session, manager)),
         revision: await attempt(session, () => readColumn(session, REVISION)),

@@ -10,6 +10,7 @@ import type * as Run from './run-migrations.js';
 
 const { copy, database } = await useProgramCopy();
 const address = { DATABASE_URL: database.urlOf('order_lookup_owner') };
+// The copy's module applies the copy's migrations
 const module = join(copy.folder, 'dist/administration/migrate/run-migrations.js');
 const { applyPending, undo: undoIn } = (await import(module)) as typeof Run;
 const { withDatabase } = (await import(

@@ -107,7 +107,7 @@ export function toStatements(script: Script, { serverVersion }: Session, limits?
     settings,
     `select set_config('order_lookup.file', ${dollarQuote(toExecutable(script))}, true)`,
     EXECUTE,
-    `${CHECK_CONSTRAINTS}; ${settings}`, // again, because node-pg-migrate's row must not depend on the migration's role
+    `${CHECK_CONSTRAINTS}; ${settings}`, // again: the migration may have set a role that may not write pgmigrations
   ];
 }
 
@@ -125,7 +125,7 @@ function dollarQuote(text: string): string {
   return tag + text + tag;
 }
 
-/** The progress of a run. node-pg-migrate reports no commits, but loads a migration only after the commit before. */
+/** The progress of a run. node-pg-migrate reports no commit, but it commits a migration before it loads the next. */
 class Progress {
   /** The script that runs now, for messages about its faults. */
   script: Script | undefined;
@@ -158,7 +158,7 @@ async function run(database: Database, { direction, count, check, report }: Run)
     return [...toStatements(progress.script, session), SET_CATALOG_PATH];
   };
   const migrate = async (session: Session): Promise<string[]> => {
-    await session.query(RUNNER_SESSION); // the limit for the lock of all runs is among these settings
+    await session.query(RUNNER_SESSION); // these settings also limit how long node-pg-migrate waits for another run
     const done = await runner({
       dbClient: session,
       dir: MIGRATIONS,
@@ -174,7 +174,7 @@ async function run(database: Database, { direction, count, check, report }: Run)
     progress.end();
     return done.map(({ name }) => name);
   };
-  // Not `read`: a hot standby refuses `dryRun`, which may write. Otherwise a later error would blame a migration
+  // `dryRun` may write, so a hot standby refuses it. With `read` instead, a later error would blame a migration
   await database.within('dryRun', assertOwner);
   return database.borrow(async (session) => {
     try {

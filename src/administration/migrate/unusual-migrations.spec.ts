@@ -66,7 +66,7 @@ describe('a time in a migration', () => {
     { what: 'with the name of a zone', up: `'2031-01-01 00:00 Africa/Abidjan'` },
     { what: 'before at time zone', up: `timestamp '2031-01-01 00:00' at time zone 'UTC'` },
     { what: 'before at time zone, after a cast', up: `('2031-01-01'::timestamp) at time zone 'UTC'` },
-    { what: 'of another code or of a description', up: `'2032-01-01'` },
+    { what: 'at which no code begins or ends', up: `'2032-01-01'` },
   ])('$what is not marked', ({ up }) => {
     expect(markTimes(up, '2031-01-01T00:00:00Z')).toEqual([]);
   });
