@@ -99,6 +99,7 @@ const addresses = Object.values(networkInterfaces()).flatMap((each) => each?.map
 );
 
 it('a failed start names a host that this machine does not have', async () => {
+  // HOST is also the default of MANAGEMENT_HOST, and the management port opens first
   await expect(start({ HOST: '192.0.2.1' })).rejects.toThrow(
     'MANAGEMENT_PORT=0: the port cannot be opened (EADDRNOTAVAIL) on 192.0.2.1. ' +
       'Correct HOST, or MANAGEMENT_HOST, to an address of this machine.',

@@ -11,6 +11,7 @@ const { Draining } = await import('./draining.js');
 
 const SECOND_MS = 1_000;
 const DRAIN_SECONDS = 7;
+const CLOSE_SECONDS = 4; // CLOSE_TIMEOUT_MS of draining.ts
 
 let server: { isAnswering: boolean; readonly closeAllConnections: jest.Mock };
 let draining: InstanceType<typeof Draining>;
@@ -57,15 +58,15 @@ it('a client that reads its answer delays the closing of the port until it has r
   expect(shutdown).toEqual({});
   server.isAnswering = false;
   await jest.advanceTimersByTimeAsync(SECOND_MS);
-  expect(shutdown.portClosesAfterMs).toBeLessThan((DRAIN_SECONDS + 1.1) * SECOND_MS);
+  expect(shutdown.portClosesAfterMs).toBeLessThan((DRAIN_SECONDS + 1) * SECOND_MS + 100); // Draining looks every 20 ms
 });
 
 it('a client that never reads delays the closing of the port by 4 s, and is cut 4 s later', async () => {
   server.isAnswering = true;
   const shutdown = beginShutdown('SIGTERM');
-  await jest.advanceTimersByTimeAsync((DRAIN_SECONDS + 4) * SECOND_MS);
-  expect(shutdown).toEqual({ portClosesAfterMs: (DRAIN_SECONDS + 4) * SECOND_MS });
-  await jest.advanceTimersByTimeAsync(4 * SECOND_MS - 1);
+  await jest.advanceTimersByTimeAsync((DRAIN_SECONDS + CLOSE_SECONDS) * SECOND_MS);
+  expect(shutdown).toEqual({ portClosesAfterMs: (DRAIN_SECONDS + CLOSE_SECONDS) * SECOND_MS });
+  await jest.advanceTimersByTimeAsync(CLOSE_SECONDS * SECOND_MS - 1);
   expect(server.closeAllConnections).not.toHaveBeenCalled();
   await jest.advanceTimersByTimeAsync(1);
   expect(server.closeAllConnections).toHaveBeenCalledTimes(1);

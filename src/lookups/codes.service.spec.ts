@@ -14,6 +14,7 @@ import { CodeIndex, type Filters } from './codes-snapshot.js';
 import { CodesService } from './codes.service.js';
 
 const START_MS = 1_000_000;
+// A filter matches exactly, so no answer may confuse `T` with `T `, or `B` with `b`. JSON escapes two of these characters
 const TYPES = ['T', 'T ', 'U'];
 const NAMES = ['A', 'B', 'b', '"\\𝄞'];
 const FILTERS: Filters[] = [undefined, 'T', 'none'].flatMap((codeType) =>
@@ -134,7 +135,7 @@ describe('the codes that are served', () => {
     await fc.assert(property, { numRuns: 100, examples: [[AT_AN_EFFECTIVE_TIME]] });
   });
 
-  it('are counted by a metric, without codes that have ended or have not begun', async () => {
+  it('are counted by a metric while they are in force, and another metric names the next effective time', async () => {
     const { clock, read, metric } = await start();
     const validities: Validities = new Map([
       ['A', ALWAYS],
@@ -176,7 +177,7 @@ function manyRecords({ types = 1, perType = 1, bytes = 1 }): CommunicationCode[]
 }
 
 describe('answers', () => {
-  const PIECE = 1_000;
+  const PIECE = 1_000; // RECORDS_PER_PIECE of codes-snapshot.ts
   it.each([{ count: 0 }, { count: PIECE }, { count: PIECE + 1 }, { count: 2.5 * PIECE }])(
     'contain all of $count records in their order, although they are formatted in pieces',
     async ({ count }) => {
@@ -199,6 +200,7 @@ describe('answers', () => {
 
   it('to filters with many codes are made once, even if callers use 20,000 other filters meanwhile', async () => {
     const { service, read } = await start();
+    // The answer for a type is larger than LARGE_ANSWER_BYTES. The small answers exceed MAX_SMALL_ANSWERS_BYTES
     read({ ...rowsOf(new Map()), records: manyRecords({ types: 20, perType: 100, bytes: 10_000 }) });
     const askForEachType = () => {
       return Array.from({ length: 20 }, (_, type) => service.communicationCodes({ codeType: `T${type}` }));
@@ -216,6 +218,7 @@ describe('answers', () => {
     for (let filter = 0; filter < 40_000; filter++) {
       service.communicationCodes({ code: `${filter}${'x'.repeat(250)}` });
     }
-    expect(usedHeap() - before).toBeLessThan(25_000_000); // without a limit, the answers would take 70 MB
+    // MAX_SMALL_ANSWERS_BYTES and a reserve. Without a limit, the answers would take 70 MB
+    expect(usedHeap() - before).toBeLessThan(25_000_000);
   });
 });

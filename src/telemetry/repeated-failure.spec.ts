@@ -61,10 +61,13 @@ it('the first failure is an error if callers are refused already', () => {
   expect(lines).toEqual([{ level: 'error', message: REFUSING, reason: 'refused', failures: 1 }]);
 });
 
-it.each([Infinity, -Infinity, -1e300])('a line has no date if callers are refused in %d s', (seconds) => {
-  failure.noteFailure(new Error('refused'), toCallerImpact(seconds));
-  expect(lines).toEqual([expect.objectContaining({ callersRefusedAt: undefined })]);
-});
+it.each([Infinity, -Infinity, -1e300])(
+  'a line has no date if the refusal in %d s is outside the range of a Date',
+  (seconds) => {
+    failure.noteFailure(new Error('refused'), toCallerImpact(seconds));
+    expect(lines).toEqual([expect.objectContaining({ callersRefusedAt: undefined })]);
+  },
+);
 
 it('a failure is logged once a minute even if the clock of the machine is set back', () => {
   failure.noteFailure(new Error('refused'), UNAFFECTED);

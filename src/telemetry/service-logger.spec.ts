@@ -60,7 +60,7 @@ it('writes the thrown value of a LogEntry as a text with its stack and its cause
   ]);
 });
 
-it('never writes synchronously, so that a stalled reader does not block the process', () => {
+it('does not flush synchronously after a fatal line, so that a stalled reader does not block the process', () => {
   const output = logger['output'] as ReturnType<typeof pino.destination>;
   const flushSync = jest.spyOn(output, 'flushSync');
   logger.fatal({ message: 'fatal' });
@@ -68,7 +68,7 @@ it('never writes synchronously, so that a stalled reader does not block the proc
   expect(flushSync).not.toHaveBeenCalled();
 });
 
-describe('the end of the process waits for the reader of the log', () => {
+describe('flush waits for the reader of the log', () => {
   beforeEach(() => {
     jest.useFakeTimers();
   });
@@ -189,7 +189,7 @@ describe('called by the loggers of Nest', () => {
     expect(lines()).toEqual([{ level: expect.any(String), time: TIME, ...line }]);
   });
 
-  it('writes the lines of Nest about each route at the level debug', () => {
+  it('leaves out the line about each route at LOG_LEVEL=info, but writes a warning with the same context', () => {
     new Logger('RouterExplorer').log('Mapped {/a, GET} route');
     new Logger('RouterExplorer').warn('a warning');
     expect(lines()).toEqual([{ level: 'warn', time: TIME, context: 'RouterExplorer', msg: 'a warning' }]);

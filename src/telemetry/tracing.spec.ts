@@ -200,6 +200,7 @@ it('gives the trace id of the caller to the log although traces are off', async 
   expect(span).toEqual({ traceId: TRACE, end: expect.any(Function) });
 });
 
+// `says` is a part of OpenTelemetry's warning. If it is undefined, the test looks for no warning
 it.each([
   { name: 'OTEL_EXPORTER_OTLP_ENDPOINT', value: 'collector:4317', says: undefined },
   { name: 'OTEL_EXPORTER_OTLP_ENDPOINT', value: 'http://[::', says: /Could not parse/ },
@@ -217,7 +218,7 @@ it.each([
   { name: 'OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT', value: '-1', says: undefined },
   { name: 'OTEL_PROPAGATORS', value: 'b3', says: undefined },
   { name: 'OTEL_TRACES_EXPORTER', value: 'zipkin', says: undefined },
-])('the service starts with the wrong variable $name=$value', async ({ name, value, says }) => {
+])('traces are on although $name=$value is wrong', async ({ name, value, says }) => {
   const texts: string[] = [];
   const logger = loggerTo(texts);
   const OTEL_EXPORTER_OTLP_TIMEOUT = '300'; // otherwise the exporter would keep looking for a collector
