@@ -48,7 +48,7 @@ export async function startService(configuration: Configuration, logOutput?: Log
   try {
     const { HOST, PORT, MANAGEMENT_HOST, MANAGEMENT_PORT } = configuration;
     const host = MANAGEMENT_HOST || HOST;
-    // The management port opens first, so that health and metrics answer as long as the API does
+    // The management port opens first, so that health and metrics answer before the API does
     const managementUrl = await openPort(management.server, {
       variable: 'MANAGEMENT_PORT',
       host,

@@ -41,7 +41,7 @@ export class ProblemFilter implements ExceptionFilter {
       if (!isWhole) response.destroy(); // the cut connection shows the caller that the answer is not whole
       return;
     }
-    // Nest itself maps only errors of middleware, and not errors of a body parser that an interceptor runs
+    // Turns Express's errors into HttpExceptions. Nest does so only for middleware, and not for parsers in interceptors
     const exception = this.adapterHost.httpAdapter.mapException(thrown);
     const problem = toProblem(exception);
     context.problem = problem.slug;

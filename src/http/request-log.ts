@@ -12,7 +12,7 @@ import { type RequestSpan, Tracing } from '../telemetry/tracing.js';
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 const UUID_WITHOUT_DASHES = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})$/i;
 
-/** The refused credentials and the reasons, in the words of the metric credentials_refused_total. */
+/** The refused credentials, such as `api_key, access_token`, and the reason for each, such as `expired, missing`. */
 interface CredentialRefusal {
   readonly credential: string;
   readonly reason: string;

@@ -34,7 +34,7 @@ export async function readCodes(manager: EntityManager): Promise<CodeRows> {
   };
 }
 
-/** Reads a table, sorted by `order`, which has `collate "C"`. TypeORM's option `order` would sort by the locale. */
+/** Reads a table, with texts in the order of their code points. TypeORM's own sorting would use the locale. */
 function readTable<Row extends object>(manager: EntityManager, entity: new () => Row): Promise<Row[]> {
   const query = manager.createQueryBuilder(entity, 'entry');
   for (const column of describeTable(entity).order) query.addOrderBy(`entry.${column}`);

@@ -9,8 +9,8 @@ const MAX_SMALL_ANSWERS_BYTES = 20 * 1024 ** 2;
 /** An estimate of the memory that a small answer takes besides its body and its key. */
 const ANSWER_ENTRY_BYTES = 1024;
 /**
- * An answer of this size or more is never dropped, so that its slow readers share one body. If you raise this above
- * MAX_TEXT_BYTES of answer.ts, each reader may keep a copy. Node.js copies smaller bodies, which are texts, anyway.
+ * An answer of this size or more is never dropped, so that its slow readers share one body. Do not raise this above
+ * MAX_TEXT_BYTES of answer.ts: an answer in between could be made again for each slow reader, which then keeps a copy.
  */
 const LARGE_ANSWER_BYTES = 16 * 1024;
 
@@ -95,7 +95,7 @@ export class CodesSnapshot {
     sizeCalculation: ({ length: bodyBytes }, key) => bodyBytes + 2 * key.length + ANSWER_ENTRY_BYTES,
   });
   /**
-   * If a large answer were dropped and made again, slow readers would keep both copies. All take at most twice the
+   * If a large answer were dropped and made again, slow readers would keep both copies. The map takes at most twice the
    * memory of `allCodes`: a record is in one answer by type and in one by code, and an answer to both filters is small.
    */
   private readonly largeAnswers = new Map<string, Answer>();

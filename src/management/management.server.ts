@@ -75,7 +75,7 @@ export class ManagementServer {
     response.writeHead(status, { 'X-Request-Id': requestId, ...headers }).end(body);
   }
 
-  /** Any error except a Problem is one of the metrics: the other resources are made from memory. */
+  /** Any error except a Problem comes from a gauge of the metrics: the other resources are made from memory. */
   private reportMetricsFailure(error: unknown): Problem {
     this.logger.error({ message: 'the metrics cannot be collected', error });
     return new Problem('internal-error', { detail: 'The metrics cannot be collected.' });
