@@ -6,7 +6,7 @@ export interface IssuedKey {
   readonly key: string;
 }
 
-/** Issues an API key by plain SQL. By default the key is valid, and never ends. */
+/** Issues an API key by plain SQL. It was created a day ago, so that `expiresAt` may be in the past. */
 export async function issueKey(
   database: TestDatabase,
   {

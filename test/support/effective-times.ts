@@ -1,3 +1,4 @@
+// A moment is an effective time of these tests. Codes and values have the number of their moment in their text.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { TestDatabase } from './database.js';
 import { ALL_PATHS, PATHS } from './paths.js';
@@ -36,7 +37,7 @@ interface MomentReport {
   readonly delaysMs: number[];
 }
 
-/** The moments, which are numbered. Codes and values have the number of their moment in their text. */
+/** The times of all moments. */
 interface Schedule {
   readonly count: number;
   /** The number of the moment after which the database goes away. */

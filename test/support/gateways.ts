@@ -75,7 +75,7 @@ export async function startNginx(
 ): Promise<Front> {
   const folder = mkdtempSync(join(tmpdir(), 'nginx-'));
   const port = await freePort();
-  // These lines replace those of nginx.conf. It says why they have max_fails=0
+  // These lines replace those of nginx.conf. With max_fails=0 nginx never takes a replica out of use
   const servers = replicas.map((one) => `    server ${one} max_fails=0;\n`).join('');
   const text = change(readText('deploy/nginx/nginx.conf'))
     .replace(/^user .*$/m, '')

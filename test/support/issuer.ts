@@ -189,8 +189,8 @@ export class Issuer {
 
   private answerKeySet(url: string, response: ServerResponse): void {
     this.keySetHitsMs.push(performance.now());
-    const node = this.nodes[this.keySetHitsMs.length % this.nodes.length];
-    const keys = [...(node ?? this.published)];
+    const keySets = this.nodes.length > 0 ? this.nodes : [this.published];
+    const keys = [...(keySets[this.keySetHitsMs.length % keySets.length] ?? [])];
     if (url === '/jwks' && this.keysAtOldAddress) sendJson(response, { keys: this.keysAtOldAddress });
     else if (url === '/jwks' && this.hasMoved) response.writeHead(404).end();
     else if (this.fault === 'none' || this.fault === 'silent metadata') sendJson(response, { keys });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { PROJECT, readText } from './program.js';
 
 /**
- * A code block of a page. A comment `<!-- test: … -->` before the block makes an exception:
+ * A code block of a page. PageWalk runs each block as it is. A comment `<!-- test: … -->` before the block changes that:
  * - `not run: REASON`: no test can run this block
  * - `run by FILE`: this file runs it
  * - `write to FILE`: the block is the content of this file in the reader's folder
@@ -65,6 +65,6 @@ export const readBlocks = (page: string): Block[] =>
 export const findRemark = ({ remark }: Block, beginning: string): string | undefined =>
   remark.startsWith(`${beginning} `) ? remark.slice(beginning.length).trim() : undefined;
 
-/** Returns whether the walk through a page runs this block. Diagrams, and blocks that a remark excepts, are not run. */
+/** Returns whether PageWalk runs this block. Diagrams, and blocks that a remark excepts, are not run. */
 export const isWalked = (block: Block): boolean =>
   ['console', 'sh', 'sql', 'csv'].includes(block.language) && !/^(not run:|run by) /.test(block.remark);

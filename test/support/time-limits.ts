@@ -1,5 +1,5 @@
-// Jest loads this file before each test file. Long tests have the limit of jest.config.js. All others take at most 20 s
-// on a quiet machine, so they end sooner if they hang. After 50 s, late-tests.ts names a test that hangs.
+// Jest loads this file before each test file. Unit and end-to-end tests take at most 20 s on a quiet machine, so here
+// they get a shorter limit than that of jest.config.js. Before the limit, late-tests.ts names a test that hangs.
 import { expect, jest } from '@jest/globals';
 
 const { testPath = '' } = expect.getState();
