@@ -45,6 +45,7 @@ it('warns of a wrong clock within a second and once in ten minutes, and says onc
   expect(lines.slice(2)).toEqual(["info clock: this machine's clock agrees with the database's again"]);
 });
 
+// NOTICEABLE_OFFSET_MS is 10 s
 it.each([-10, 10])('warns of a clock that is off by %i s', (aheadSeconds) => {
   measureOffset(aheadSeconds);
   jest.advanceTimersByTime(1_000);

@@ -3,7 +3,7 @@ import { Metrics } from '../telemetry/metrics.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
 import { DatabaseClock } from './database-clock.js';
 
-/** From this difference between the clocks on, the log warns. From 30 s on, tokens are refused. */
+/** From this difference between the clocks on, the log warns. From CLOCK_SKEW_SECONDS on, tokens are refused. */
 export const NOTICEABLE_OFFSET_MS = 10_000;
 /** The sentence that the log and the doctor print. */
 export const CLOCK_REMEDY =
@@ -51,7 +51,6 @@ export class ClockWatch implements OnApplicationBootstrap, OnApplicationShutdown
     }
   }
 
-  /** Warns immediately, and then once in ten minutes. */
   private warn(offsetMs: number): void {
     const nowMs = performance.now();
     const hasWarnedLately =

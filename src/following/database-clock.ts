@@ -10,7 +10,7 @@ export interface ClockMeasurement {
 /**
  * An estimate of the database's clock. Each poll corrects it. Between two polls it advances with the monotonic clock of
  * this process, which nobody can set. After a poll it is wrong by at most the time that the answer took. Usually it is
- * behind. If the database's clock runs slower or was set back, it is ahead: a code is served before its `valid_from`.
+ * behind. If the database's clock runs slower or was set back, the estimate is ahead: codes begin before `valid_from`.
  */
 @Injectable()
 export class DatabaseClock {

@@ -25,7 +25,7 @@ afterEach(() => {
 
 /** A database whose content is a text, and the topic that follows it. */
 function start({ content = 'a', isAway = false } = {}) {
-  const database = { revision: 'A', content, isAway, isLocked: false };
+  const database = { revision: 'A', content, isAway, isLocked: false, duringQuestion: (): void => undefined };
   /** The events in their order, except polls that found nothing new. */
   const events: string[] = [];
   const lines: { message: string }[] = [];
@@ -38,6 +38,7 @@ function start({ content = 'a', isAway = false } = {}) {
   } as unknown as Session;
   const within = async <R>(_kind: Kind, work: Work<R>): Promise<R> => {
     asked.push(performance.now() - startedAtMs);
+    database.duringQuestion();
     if (database.isAway) throw new Error('ECONNREFUSED');
     const result = await work(session, {} as EntityManager);
     const isPoll = typeof result === 'string'; // a poll returns the revision
@@ -79,7 +80,7 @@ function start({ content = 'a', isAway = false } = {}) {
 /** Lets the topic poll once more. Afterwards the present content is read and prepared. */
 const polled = (): Promise<void> => jest.advanceTimersByTimeAsync(POLL_MS);
 
-it('asks for the revision four times a second, and once a second while this fails', async () => {
+it('asks for the revision four times a second, and once a second while the database is away', async () => {
   const { database, asked } = start();
   await jest.advanceTimersByTimeAsync(SECOND_MS);
   expect(asked).toEqual([0, 0, 250, 500, 750, 1_000]); // the second 0 is the first reading
@@ -123,7 +124,7 @@ describe('all content is read once in ten minutes, even if the revision has not 
     expect(events.filter((event) => event === 'read a')).toHaveLength(2);
   });
 
-  it('and if it cannot be prepared, the former value stays, but polls no longer confirm it', async () => {
+  it('and if `prepare` throws, the former value stays, but polls no longer confirm that value', async () => {
     const { topic, database, lines } = start();
     await polled();
     database.content = BAD;
@@ -202,11 +203,12 @@ it('logs that callers are refused if nothing was ever read', async () => {
   expect(topic.value).toBeUndefined();
 });
 
-it('ends during a poll without a line in the log, and leaves no timer', async () => {
+it('logs nothing if a poll fails because the service is stopping, and leaves no timer', async () => {
   const { database, stopping, ended, lines } = start();
   await polled();
   database.isAway = true;
-  stopping.abort();
+  database.duringQuestion = () => stopping.abort();
+  await polled();
   await ended;
   expect(lines).toEqual([]);
   expect(jest.getTimerCount()).toBe(0);

@@ -75,8 +75,8 @@ interface Unprepared {
  * Keeps a value equal to the content of the database. Before the first reading there is no value.
  *
  * Four times a second it asks for the revision. If the revision has changed, it reads all content. Until the new value
- * is prepared, callers get the former value, so a revoked key is still accepted. Reading takes milliseconds, or as long
- * as another session holds an exclusive lock on a table (ALTER TABLE).
+ * is prepared, callers get the former value, so a revoked key is still accepted. This takes milliseconds. But while
+ * another session has an exclusive lock on a table (ALTER TABLE), each reading fails, and the former value stays.
  *
  * If a step fails, the former value stays. The failure is logged once, and then once a minute while it lasts.
  */
