@@ -97,11 +97,11 @@ export class Configuration {
   @WholeNumber(0, 100) TRUSTED_PROXY_HOPS = 0;
   @IsIn(['on', 'off'], needed('on or off')) DOCUMENTATION = 'on';
 
-  // These have no rules: a platform sets them for all its programs, and a wrong value must not stop the start
+  // OTEL_ variables have no rules: a platform sets them for all its programs, and a wrong value must not stop the start
   OTEL_EXPORTER_OTLP_ENDPOINT = '';
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT = '';
   OTEL_SDK_DISABLED = 'false';
-  // Only OpenTelemetry's packages read these. They are here because a test compares this class with .env.example
+  // Only OpenTelemetry's packages read the next five. They are here because a test compares the class with .env.example
   OTEL_EXPORTER_OTLP_HEADERS = '';
   OTEL_SERVICE_NAME = 'order-lookup-services';
   OTEL_RESOURCE_ATTRIBUTES = '';

@@ -31,7 +31,7 @@ it.each([
   { query: 'sslmode=prefer' },
   { query: 'sslmode=verify-full' },
   { query: 'uselibpqcompat=true&sslmode=require' },
-  { query: 'application_name=a?b&sslmode=require' },
+  { query: 'application_name=a?b&sslmode=require' }, // this ? is inside a value
 ])('verifies certificate and name, without a warning of pg: $query', ({ query }) => {
   const emitWarning = jest.spyOn(process, 'emitWarning').mockReturnValue();
   expect(parse(`postgres://db.example/orders?${query}`).ssl).toEqual(VERIFIED);
@@ -155,13 +155,13 @@ describe('files that a person has saved', () => {
   });
 });
 
-it.each(['postgres://db.example/orders', 'postgres://127.db.example/orders'])(
-  'warns if the connection to another machine is not encrypted: %s',
-  (url) => {
-    const warning = findTransportWarning({ DATABASE_URL: url });
-    expect(warning).toMatch(/^the connection to the database at \S*db\.example is not encrypted/);
-  },
-);
+it.each([
+  'postgres://db.example/orders',
+  'postgres://127.db.example/orders', // no loopback address, although it begins with 127.
+])('warns if the connection to another machine is not encrypted: %s', (url) => {
+  const warning = findTransportWarning({ DATABASE_URL: url });
+  expect(warning).toMatch(/^the connection to the database at \S*db\.example is not encrypted/);
+});
 
 it.each([
   'postgres://db.example/orders?sslmode=disable',

@@ -64,8 +64,8 @@ function parseFile(file: string): ConnectionFields {
 }
 
 /**
- * Returns the function that pg calls for the password. It never throws, because pg would then leave the connection open
- * for a minute. If the file cannot be read, it returns the last password, which PostgreSQL accepts or refuses.
+ * Returns the function that pg calls for the password. If it threw, pg would leave the connection open for a minute. So
+ * if the file cannot be read, it returns the last password, which PostgreSQL accepts or refuses.
  */
 function createPasswordReader(file: string, firstPassword: string): () => string {
   const logger = new Logger('Database');

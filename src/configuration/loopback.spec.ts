@@ -5,7 +5,11 @@ it.each([
   { name: 'nothing is set', environment: {}, expected: '127.0.0.1' },
   { name: 'no_proxy names other hosts', environment: { no_proxy: 'a.example' }, expected: 'a.example,127.0.0.1' },
   { name: 'NO_PROXY names other hosts', environment: { NO_PROXY: 'a.example' }, expected: 'a.example,127.0.0.1' },
-  { name: 'both are set', environment: { no_proxy: '', NO_PROXY: 'unread' }, expected: '127.0.0.1' },
+  {
+    name: 'no_proxy is empty, which hides NO_PROXY',
+    environment: { no_proxy: '', NO_PROXY: 'unread' },
+    expected: '127.0.0.1',
+  },
   { name: 'no_proxy exempts this host already', environment: { no_proxy: '127.0.0.1' }, expected: '127.0.0.1' },
   { name: 'no_proxy exempts every host', environment: { no_proxy: '*' }, expected: '*' },
 ])('exempts a host from the proxy if $name', ({ environment, expected }) => {

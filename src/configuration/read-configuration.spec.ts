@@ -77,7 +77,7 @@ it('uses the promised defaults', () => {
 it('.env.example shows the default of each variable, unless it shows an example', () => {
   const lines = readFileSync('.env.example', 'utf8').matchAll(/(?<!For example:\n)^# ([A-Z_]+)=(.*)$/gm);
   const shown = Array.from(lines, ([, name = '', value]) => [name, value] as const);
-  expect(shown.length).toBeGreaterThan(15);
+  expect(shown.length).toBeGreaterThan(15); // otherwise the pattern no longer fits the file
   const defaults = readConfiguration(complete);
   const actual = shown.map(([name]) => [name, String(defaults[name as keyof typeof defaults])]);
   expect(actual).toEqual(shown);
@@ -159,9 +159,10 @@ it.each([
   { OAUTH_ISSUER: 'http://[::1]:9000', OAUTH_JWKS_URI: 'https://a.example/jwks?p=policy' },
   { OAUTH_ISSUER: 'http://issuer:9000', OAUTH_ALLOW_HTTP: 'true' },
   { OAUTH_ISSUER: 'https://a.example , https://b.example/' },
-  { OAUTH_ISSUER: 'https://a,http://b?c,urn:d', OAUTH_JWKS_URI: ',https://b/?p=q,https://d' },
+  { OAUTH_ISSUER: 'https://a,http://b?c,urn:d', OAUTH_JWKS_URI: ',https://b/?p=q,https://d' }, // b and d are only names
   { OAUTH_AUDIENCE: '', OAUTH_CLIENTS: 'one, two' },
-  { LOGLEVEL: 'x', DATABASE: 'x', OAUTH_REQUIRED_SCOPES: '', LOG_LEVEL: 'Warn' },
+  { LOGLEVEL: 'x', DATABASE: 'x', OAUTH_REQUIRED_SCOPES: '' }, // unknown, but without OAUTH_ or empty
+  { LOG_LEVEL: 'Warn' },
   { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_TRACES_SAMPLER: 'some', OTEL_SDK_DISABLED: 'yes' },
   { DATABASE_URL: 'postgres://user@/db?host=/run/postgresql&sslmode=disable' },
   { DATABASE_URL: 'postgres://u:p@ss@db/x' },
@@ -183,6 +184,7 @@ it.each([
   ]);
 });
 
+// Without the check, `u:12` of postgres://u:12/ss@host would be host and port, and messages would show the 12
 const UNESCAPED_PASSWORDS = ['p/ss', 'p?ss', 'p#ss', 'p@ss/w', 'p,ss@/w,rd', '12/ss', '12?ss', '12#ss', 'p@12/ss'];
 const PASSWORDS_LIKE_A_QUERY = ['12?x=ss', '12/w?x=ss', 'p@12?x=ss', '12?user=p&x=ss'];
 const SEVERAL_HOSTS = /^DATABASE_URL names several hosts: name one that leads to the primary/;
@@ -257,7 +259,7 @@ it.each([
     base: 'https://x.example/lookups',
   },
   {
-    url: 'https://lookups',
+    url: 'https://lookups', // the host looks like BASE_PATH
     path: '/lookups',
     server: 'https://lookups',
     base: 'https://lookups/lookups',
