@@ -8,7 +8,7 @@ import { ENTITIES } from './entities.js';
 import { Session } from './session.js';
 
 export interface DatabaseUse {
-  /** The name of its sessions in `pg_stat_activity` and in the change history. */
+  /** The name of the program's sessions in `pg_stat_activity` and in the change history. */
   readonly application: string;
   /** The largest number of sessions. */
   readonly sessions: number;
@@ -43,7 +43,7 @@ export const COMMAND_USE: DatabaseUse = {
   queryTimeoutMs: 0, // a migration may take minutes
 };
 
-/** The pool closes a session after this time without use. Below POLL_INTERVAL_MS, each poll would log in again. */
+/** The pool closes a session after this time without use. Below the interval of the polls, each would log in again. */
 const IDLE_TIMEOUT_MS = 30_000;
 /** The pool closes a session older than this. So a new password or DNS entry is used within five minutes. */
 const MAX_LIFETIME_SECONDS = 290;

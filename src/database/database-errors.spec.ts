@@ -51,21 +51,21 @@ describe('if no transaction can begin, the message says what to do:', () => {
   });
 });
 
-describe('if a statement fails, a command and a migration say what to do:', () => {
+describe('the remedy if a statement fails', () => {
   it.each([
     { code: '42501', ofCommand: 'such as order_lookup_owner.', ofMigration: undefined },
     { code: '23514', ofCommand: 'Shorten the text, or remove spaces around it', ofMigration: undefined },
     { code: '42P01', ofCommand: 'Apply the migrations first: npm run migrate -- up', ofMigration: undefined },
     { code: '25006', ofCommand: 'name the primary', ofMigration: 'name the primary' },
     { code: '55P03', ofCommand: 'Wait, or find it and end it:', ofMigration: 'Wait, or find it and end it:' },
-    { code: '22012', ofCommand: undefined, ofMigration: undefined },
-  ])('$code', ({ code, ofCommand, ofMigration }) => {
+    { code: '22012', ofCommand: undefined, ofMigration: undefined }, // division_by_zero
+  ])('with $code is, of a command: $ofCommand; of a migration: $ofMigration', ({ code, ofCommand, ofMigration }) => {
     const part = (text?: string): unknown => (text === undefined ? undefined : expect.stringContaining(text));
     expect(findRemedy(errorOf(code))).toEqual(part(ofCommand));
     expect(findServerRemedy(errorOf(code))).toEqual(part(ofMigration));
   });
 
-  it('after a lost session: run the command again', () => {
+  it('after a lost session is to run the command again', () => {
     expect(findRemedy(new LostSession('it ended'))).toBe('Run the command again once the database answers.');
   });
 });
@@ -138,7 +138,7 @@ describe('the statements in remedies', () => {
     const fromBeginning = remedy.slice(remedy.indexOf(beginning));
     const [statement = ''] = fromBeginning.split(/[);]/);
     expect(statement).toContain(beginning);
-    const role = `remedy_${database.name.slice(-12)}`;
+    const role = `remedy_${database.name}`;
     const session = await database.session();
     await session.query(`create role ${role}`);
     const databaseName = code === '3D000' ? `${role}_new` : database.name; // 3D000 proposes to create a database

@@ -53,7 +53,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   '57P03': { mayBecomeReachable: true },
   // feature_not_supported: while a transaction begins, PostgreSQL says this only on a hot standby
   '0A000': { connectRemedy: STANDBY },
-  // read_only_sql_transaction: transactions that write begin with `read write`, so the server must be a hot standby
+  // read_only_sql_transaction: no setting makes our writing transactions read only, so the server is a hot standby
   '25006': { serverRemedy: STANDBY },
   // invalid_password
   '28P01': { connectRemedy: 'Correct role and password in the connection string, or set the password.' },

@@ -105,7 +105,7 @@ describe('the sessions of one process', () => {
 
   it('are not used any more after a refused login, until a new login succeeds', async () => {
     const owner = await createDatabase();
-    const role = `rotated_${owner.name.slice(-12)}`;
+    const role = `rotated_${owner.name}`;
     await owner.query(`create role ${role} login password 'first'`);
     const url = new URL(owner.url);
     const database = open(Object.assign(url, { username: role, password: 'first' }).href);
@@ -177,19 +177,19 @@ it.each([
   { kind: 'write', text: 'commit' },
   { kind: 'dryRun', text: 'rollback' },
 ] as const)(
-  'the end of a transaction of the kind $kind is $text, which has 20 s for its answer',
+  'a transaction of the kind $kind ends with $text, and waits at most 20 s for the answer',
   async ({ kind, text }) => {
     const ended = await createDatabase();
     const database = open(ended.url, COMMAND_USE);
     // The spy begins when the work is done, so it records only the end of the transaction
     const queries = await database.within(kind, async (session) => jest.spyOn(session, 'query'));
-    expect(queries.mock.calls).toEqual([[{ text, query_timeout: 20_000 }]]);
+    expect(queries.mock.calls).toEqual([[{ text, query_timeout: 20_000 }]]); // ENDING_ANSWER_MS
     await database.close();
     await ended.drop();
   },
 );
 
-it('the loss of a session to which nobody listens does not end the process', () => {
+it('a lost session throws no error if nobody listens, so the process goes on', () => {
   const session = new Session({});
   expect(() => session.emit('error', new Error('Connection terminated unexpectedly'))).not.toThrow();
 });

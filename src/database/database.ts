@@ -49,7 +49,7 @@ export class Database implements OnApplicationShutdown {
   ) {}
 
   /** True from a successful login until a refused login, or until the program ends. */
-  get isUsable(): boolean {
+  get isLoggedIn(): boolean {
     return this.source.isInitialized && !this.isClosing;
   }
 
@@ -67,7 +67,7 @@ export class Database implements OnApplicationShutdown {
         await finish(session, kind);
         return result;
       } catch (error) {
-        if (totalLimit.isExceeded) throw new LostSession(`it took longer than ${totalMs / 1000} s`);
+        if (totalLimit.isExceeded) throw new LostSession(`the transaction took longer than ${totalMs / 1000} s`);
         throw explainLoss(error, session);
       } finally {
         totalLimit.stop();

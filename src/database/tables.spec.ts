@@ -16,7 +16,7 @@ const COLUMNS = `
   where attribute.attrelid = $1::text::regclass and attribute.attnum > 0 and not attribute.attisdropped
   order by array_position(key.conkey, attribute.attnum), attribute.attnum`;
 
-interface CatalogueColumn {
+interface CatalogColumn {
   readonly name: string;
   readonly type: string;
   readonly isKey: boolean;
@@ -31,7 +31,7 @@ function byName(one: { readonly name: string }, other: { readonly name: string }
 
 describe.each(TABLES)('$name', (table) => {
   it('has the same columns, types, nulls and key in the database as in its entity', async () => {
-    const found = await database.query<CatalogueColumn>(COLUMNS, [table.name]);
+    const found = await database.query<CatalogColumn>(COLUMNS, [table.name]);
     const known = found.filter(({ name }) => table !== API_KEY || name !== 'created_at'); // it is not in the entity
     const expected = known.map((column) => ({
       ...column,

@@ -48,7 +48,6 @@ interface Setting {
   readonly value: string;
 }
 
-/** Returns the settings that apply in a transaction of the kind. */
 function readSettings(kind: Kind, names: readonly string[]): Promise<Record<string, string>> {
   return database.within(kind, async (session) => {
     const { rows } = await session.query<Setting>(READ_SETTINGS, [names]);
@@ -94,7 +93,7 @@ it.each(KINDS)('results of a transaction of the kind %s do not depend on setting
   expect(await readSettings(kind, Object.keys(expected))).toEqual(expected);
 });
 
-it('only the polls read in the order of an index, and without JIT', async () => {
+it('a poll reads in the order of an index and without JIT, but a command that reads does not', async () => {
   const names = ['jit', 'enable_seqscan', 'enable_sort'];
   expect(await readSettings('poll', names)).toEqual({ jit: 'off', enable_seqscan: 'off', enable_sort: 'off' });
   expect(await readSettings('read', names)).toEqual({ jit: 'on', enable_seqscan: 'on', enable_sort: 'on' });
@@ -102,7 +101,7 @@ it('only the polls read in the order of an index, and without JIT', async () => 
 
 // Other operating systems do not support all of these settings
 (process.platform === 'linux' ? it : it.skip).each(['write', 'migration', 'dryRun'] as const)(
-  'PostgreSQL ends a statement of the kind %s within 15 s if its client is gone',
+  'a transaction of the kind %s has the settings that end a statement within 15 s if its client is gone',
   async (kind) => {
     const expected = {
       client_connection_check_interval: '100ms',

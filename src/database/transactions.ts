@@ -5,9 +5,9 @@ import { escapeLiteral } from 'pg';
 /**
  * The settings that results depend on. They are `local`, because a pooler gives the session to another client later.
  *
- * DANGER: our SQL calls somebody's function or operator in `public` if no other has exactly the types of the arguments
+ * DANGER: if only somebody's function or operator in `public` has exactly the types of the arguments, our SQL calls it
  * (docs/decisions.md#the-search-path). So write `pg_catalog.` before functions that take any type, such as `format`.
- * Cast a regclass to oid before you compare the two: PostgreSQL itself has no `=` for them.
+ * Cast a regclass to oid before you compare it with an oid: PostgreSQL itself has no `=` for these two types.
  */
 const RESULT_SETTINGS = [
   'set local search_path = public, pg_temp',
@@ -153,8 +153,8 @@ function personSettings(): string[] {
 export const DOCUMENTED_OWNER = 'order_lookup_owner';
 
 /**
- * Sets the role to the owner of the tables. Otherwise new tables would belong to a member of that role, and the owner
- * could not change them. `assertOwner` of migration-owner.ts has checked that the member may set the role.
+ * Sets the role to the owner of the tables. Otherwise new tables would belong to the role that logged in, and the owner
+ * could not change them. `assertOwner` of migration-owner.ts has checked that the role that logged in may do this.
  */
 const SET_OWNER = `do $$ declare owner name; begin
   select coalesce(

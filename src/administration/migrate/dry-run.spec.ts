@@ -63,7 +63,7 @@ it('a dry run of many short statements ends after its time limit, and leaves no 
     { totalMs: 1_000 },
   );
   await expect(endless).rejects.toThrow(
-    'The dry run was not finished, and nothing was changed: it took longer than 1 s.',
+    'The dry run was not finished, and nothing was changed: the transaction took longer than 1 s.',
   );
   // If the lock were still there, this query would never end
   expect(await database.query('table communication_code')).toEqual([]);

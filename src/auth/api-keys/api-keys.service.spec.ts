@@ -40,7 +40,7 @@ function createService(times: readonly Times[], ageSeconds = 0) {
 }
 
 it.each([
-  { ageSeconds: 80_000, secondsLeft: 6_400, reason: undefined },
+  { ageSeconds: 80_000, secondsLeft: 6_400, reason: undefined }, // API_KEY_MAX_AGE_SECONDS is 86,400
   { ageSeconds: 90_000, secondsLeft: 0, reason: 'no-key-list' },
 ])(
   'a list of keys that is $ageSeconds s old is used for another $secondsLeft s',

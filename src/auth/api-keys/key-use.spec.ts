@@ -9,7 +9,7 @@ const MINUTE_MS = 60_000;
 
 let keyUse: KeyUse;
 let database: {
-  isUsable: boolean;
+  isLoggedIn: boolean;
   isStandby: boolean;
   /** The ids of the keys in each write. */
   readonly writes: (readonly string[])[];
@@ -19,7 +19,7 @@ let warnings: unknown[];
 
 beforeEach(() => {
   jest.useFakeTimers();
-  database = { isUsable: true, isStandby: false, writes: [], finishWrite: () => Promise.resolve() };
+  database = { isLoggedIn: true, isStandby: false, writes: [], finishWrite: () => Promise.resolve() };
   warnings = [];
   const session = {
     query: async (text: string, [keyIds]: [readonly string[]] = [[]]): Promise<unknown> => {
@@ -63,7 +63,7 @@ describe('the use of a key', () => {
   });
 });
 
-it('a slow write delays the next write, so that codes and keys keep two of the three database sessions', async () => {
+it('a write begins only after the former write has ended, so that writes use one database session', async () => {
   let release = (): void => undefined;
   database.finishWrite = () =>
     new Promise((resolve) => {
@@ -94,8 +94,8 @@ it('a failed write is one line in the log, and further uses are still written', 
   ]);
 });
 
-it('nothing is written or logged before the database has answered', async () => {
-  database.isUsable = false;
+it('nothing is written or logged before the first login at the database', async () => {
+  database.isLoggedIn = false;
   keyUse.note('1');
   await jest.advanceTimersByTimeAsync(2 * SECOND_MS);
   expect(database.writes).toEqual([]);
