@@ -19,6 +19,7 @@ it.each(['typ', 'token_use', 'tok_type', 'tokenType', 'tokenName', 'token_type',
     for (const kind of ['id', 'ID', 'it', 'refresh', 'rt', 'Offline', 'logout', 'id_token', 'Refresh-Token'])
       expect({ kind, isOther: isOtherWith({ [name]: kind }) }).toEqual({ kind, isOther: true });
     for (const kind of ['Bearer', 'access', 'at', 'access_token', 7])
+      // a number is no name of a kind
       expect({ kind, isOther: isOtherWith({ [name]: kind }) }).toEqual({ kind, isOther: false });
   },
 );
@@ -39,8 +40,8 @@ it.each([
   { claims: { azp: 'shop', nonce: 'n', typ: 'Bearer' }, isOther: false },
   { claims: { azp: 'shop' }, isOther: false },
   { claims: { scp: ['a'] }, isOther: false },
-  { claims: { scope: ' ' }, isOther: true },
-  { claims: { roles: ['a'] }, isOther: true },
+  { claims: { scope: ' ' }, isOther: true }, // neither a client nor a scope
+  { claims: { roles: ['a'] }, isOther: true }, // ID tokens may have roles, too
 ])('a token of the type JWT with the claims $claims is of another kind: $isOther', ({ claims, isOther }) => {
   expect(isOfAnotherKind({ typ: 'JWT' }, claims)).toBe(isOther);
 });
@@ -51,6 +52,9 @@ it('the client is that of client_id, else of azp, appid or cid, in this order', 
   expect(findClient({ ...claims, client_id: undefined })).toBe('2');
   expect(findClient({ cid: '4', appid: '3' })).toBe('3');
   expect(findClient({ cid: '4' })).toBe('4');
+});
+
+it('no client is found if client_id is empty or no text, even if azp names a client', () => {
   for (const client_id of ['', 7, ['1']]) expect(findClient({ client_id, azp: '2' })).toBeUndefined();
 });
 

@@ -29,15 +29,14 @@ import { type RefusalReason, type Verdict, accepted, refused, undecided } from '
 /** The tolerated difference between the issuer's clock and ours (RFC 7519 section 4.1.4). */
 export const CLOCK_SKEW_SECONDS = 30;
 const MAX_REMEMBERED_TOKENS_BYTES = 8 * 1024 ** 2;
-/** The reason if jose refuses this claim, or the header parameter `typ`. */
+/** The reason if jose refuses a claim, or `typ`, which is in the header. */
 const REASONS_BY_CLAIM: Readonly<Partial<Record<string, RefusalReason>>> = {
   iss: 'issuer',
   aud: 'audience',
-  exp: 'no-expiry',
+  exp: 'no-expiry', // an expired token has the code ERR_JWT_EXPIRED instead
   nbf: 'not-before',
   typ: 'type',
 };
-/** The reason for codes of jose's errors. `findReason` has the reason for all other codes. */
 const REASONS_BY_CODE: Readonly<Partial<Record<string, RefusalReason>>> = {
   ERR_JWS_INVALID: 'malformed',
   ERR_JWT_INVALID: 'malformed',
@@ -124,7 +123,7 @@ export class AccessTokensService {
 
 /**
  * Finds the token in the header Authorization. Callers send `Bearer` and the token (RFC 6750 section 2.1), or only the
- * token, because the interface document says "Sent as <ACCESS_TOKEN>".
+ * token, because the interface document (the owner's description of the API) says "Sent as <ACCESS_TOKEN>".
  * @param header the value, without spaces at both ends; undefined if it was not sent
  */
 export function findToken(header = ''): Verdict<string> {
@@ -157,7 +156,7 @@ export async function verifyToken(
     const reason = findReason(error);
     if (isFaultOfClaims(error)) return refused(reason, { tokenClient: findClient(error.payload) });
     if (reason !== 'unknown-key') return refused(reason);
-    // If the key with this id is for another algorithm, jose also finds no key. `signature` avoids a useless fetch
+    // jose also finds no key if the key with this id is for another algorithm. `unknown-key` would fetch that key again
     const isKeyIdKnown = keys.document.keys.some(({ kid }) => kid === header.kid);
     return refused(isKeyIdKnown ? 'signature' : 'unknown-key');
   }

@@ -15,7 +15,6 @@ beforeEach(() => {
 });
 afterEach(() => now.mockRestore());
 
-/** Counts one request, and returns the header fields of its answer. */
 function countRequest(keyId = 'id'): Map<string, string> {
   const fields = new Map<string, string>();
   limiter.admit({ keyId, client: 'test' }, {

@@ -87,7 +87,7 @@ it.each([
   { token: refused('repeated'), slug: 'malformed-request', fields: ['Authorization'] },
   { token: refused('scope'), slug: 'insufficient-scope', fields: ['Authorization'] },
   { token: undecided('no-signing-keys', 'None.'), slug: 'cannot-verify-credentials', fields: undefined },
-])('a valid key and a token that is refused as $token.reason get the problem $slug', ({ token, slug, fields }) => {
+])('after a valid key, a token that is $token.outcome ($token.reason) gets $slug', ({ token, slug, fields }) => {
   const { refusals, request } = createRefusals();
   const problem = refusals.problemForToken(request, token);
   expect(problem.slug).toBe(slug);
@@ -105,11 +105,11 @@ it('an answer 503 asks callers to come back after 2 to 4 seconds, not all at the
 });
 
 it.each([
-  { reason: 'missing', error: '' },
-  { reason: 'scheme', error: '' },
-  { reason: 'expired', error: ', error="invalid_token"' },
-] as const)('the challenge to a token that is refused as $reason says "$error"', ({ reason, error }) => {
+  { reason: 'missing', challenge: 'Bearer realm="order-lookup-services"' },
+  { reason: 'scheme', challenge: 'Bearer realm="order-lookup-services"' },
+  { reason: 'expired', challenge: 'Bearer realm="order-lookup-services", error="invalid_token"' },
+] as const)('the challenge to a token that is refused as $reason is $challenge', ({ reason, challenge }) => {
   const { refusals, request } = createRefusals();
   const { circumstances } = refusals.problemForToken(request, refused(reason));
-  expect(circumstances.headers?.['WWW-Authenticate']).toContain(`Bearer realm="order-lookup-services"${error}`);
+  expect(circumstances.headers?.['WWW-Authenticate']).toContain(challenge);
 });

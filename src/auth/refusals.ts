@@ -64,7 +64,7 @@ export class Refusals {
       return createRepeatedProblem(repeated);
     }
     const isTokenMissing = tokenRefusals.some(({ reason }) => reason === 'missing');
-    // Without an accepted key, we do not check what Authorization contains, a token or Basic. So only the key is named
+    // Authorization was sent, but is checked only if the key is accepted. So the answer names only the key
     if (!isTokenMissing) {
       this.note(request, [keyRefusal], key.owner);
       return key.outcome === 'undecided' ? createUndecidedProblem(key) : createUnauthorizedProblem([keyRefusal]);

@@ -21,7 +21,7 @@ it.each([
   { code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', found: 'demands a certificate', remedy: 'Key sets are public' },
   { code: 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION', found: 'TLS failed', remedy: 'TLS 1.2 or 1.3' },
   { code: 'Z_DATA_ERROR', found: 'content-encoding', remedy: 'proxy or balancer' },
-  { code: 'ERR__ERROR_FORMAT_PADDING_2', found: 'content-encoding', remedy: 'proxy or balancer' },
+  { code: 'ERR__ERROR_FORMAT_PADDING_2', found: 'content-encoding', remedy: 'proxy or balancer' }, // of brotli
   { code: 'HPE_INVALID_CONSTANT', found: 'is not HTTP/1.1', remedy: 'proxy or balancer' },
   { code: 'HPE_HEADER_OVERFLOW', found: 'more than 16 KiB', remedy: 'fewer or shorter headers' },
   { code: 'ECONNRESET', found: 'the connection was closed', remedy: 'does the port speak https?' },

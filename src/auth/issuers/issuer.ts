@@ -6,7 +6,7 @@ import { KeySet, REFRESH_INTERVAL_MS, RETRY_INTERVAL_MS } from './key-set.js';
 import type { SigningKeys } from './signing-keys.js';
 
 export interface IssuerSettings {
-  /** The exact `iss` of its tokens. */
+  /** The exact `iss` of the issuer's tokens. */
   readonly name: string;
   /** The address of the key set; undefined if only the metadata of the issuer name it. */
   readonly keySetAddress: string | undefined;
@@ -64,7 +64,7 @@ export class Issuer {
     return this.isReadingMetadata || this.keySet.isFetching;
   }
 
-  /** Fetches metadata and keys now and at intervals until `stop`. Keys without an address wait for metadata. */
+  /** Fetches metadata and keys now and at intervals until `stop`. Without an address, keys wait for metadata. */
   async start(): Promise<void> {
     await Promise.all([this.refreshMetadata(), this.keySet.refresh()]);
   }

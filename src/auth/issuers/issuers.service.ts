@@ -7,7 +7,6 @@ import { Issuer } from './issuer.js';
 /** The issuers whose tokens are accepted. The service starts even if none of them can be reached. */
 @Injectable()
 export class IssuersService implements OnApplicationBootstrap, OnApplicationShutdown {
-  /** The issuers in the order of OAUTH_ISSUER. */
   readonly all: readonly Issuer[];
 
   constructor(configuration: Configuration, logger: ServiceLogger, metrics: Metrics) {

@@ -29,7 +29,7 @@ const MAX_AGE_SECONDS = 24 * 3_600;
 
 /**
  * The result of the last fetch. It decides when the next fetch begins:
- * - `settled`: the fetched set has all keys in use. After `lacking`, it may also still lack a key.
+ * - `settled`: the fetched set has all keys in use, or the state before was `lacking`, which never comes twice.
  * - `lacking`: the fetched set lacks a key in use. The next fetch shows whether the key is withdrawn.
  * - `unusable`: there was no usable answer, or no key in use can verify a token.
  */

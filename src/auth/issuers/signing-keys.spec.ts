@@ -40,7 +40,7 @@ it.each([
   { document: { keys: 'x' }, found: 'has no list "keys"' },
   { document: { keys: [7] }, found: 'has no list "keys"' },
   { document: { keys: [null] }, found: 'has no list "keys"' },
-  { document: { '4f43c3': '-----BEGIN CERTIFICATE-----' }, found: 'has no list "keys"' },
+  { document: { 'a-key-id': '-----BEGIN CERTIFICATE-----' }, found: 'has no list "keys"' },
   { document: publicJwk, found: 'has a single key' },
   { document: { issuer: 'https://a', jwks_uri: 'https://a/jwks' }, found: 'is metadata and no key set' },
   { document: { keys: Array(1_001).fill(publicJwk) }, found: 'has 1001 keys; at most 1000 are accepted' },
