@@ -98,7 +98,8 @@ describe(`GET ${CODES}`, () => {
     },
     { what: '2,000 ampersands', query: `?${'&'.repeat(2_000)}code=`, faults: ['code: is empty'] },
   ])('refuses a query, and names all of its faults: $what', async ({ query, faults }) => {
-    const { issues = [] } = expectProblem(await world.get(CODES + query), 'invalid-query');
+    const { detail, issues = [] } = expectProblem(await world.get(CODES + query), 'invalid-query');
+    expect(detail).toMatch(issues.length === 1 ? /^1 fault in/ : `${issues.length} faults in`);
     const found = issues.map(({ field, description }) => `${field}: ${findFault(description)}`);
     expect(found.toSorted()).toEqual(faults.toSorted());
     for (const { location } of issues) expect(location).toBe('query');
@@ -131,7 +132,9 @@ describe(`GET ${CODES}`, () => {
 
   it('names 20 faults at most', async () => {
     const names = Array.from({ length: 50 }, (_, at) => `p${at}=1`);
-    expect(await issuesOf(names.join('&'))).toHaveLength(20);
+    const { detail, issues } = expectProblem(await world.get(`${CODES}?${names.join('&')}`), 'invalid-query');
+    expect(issues).toHaveLength(20);
+    expect(detail).toMatch(/^More than 20 faults in/);
   });
 });
 
