@@ -127,7 +127,7 @@ export class AccessTokensService {
  * @param header the value, without spaces at both ends; undefined if it was not sent
  */
 export function findToken(header = ''): Verdict<string> {
-  if (header.includes(',')) return refused('repeated'); // Node.js joins the lines of a header with commas
+  if (header.includes(',')) return refused('repeated'); // joinDuplicateHeaders joins repeated headers by commas
   const spaceIndex = header.indexOf(' ');
   if (spaceIndex === -1) return header === '' || isBearer(header) ? refused('missing') : accepted(header);
   if (!isBearer(header.slice(0, spaceIndex))) return refused('scheme');

@@ -124,7 +124,7 @@ describe('the sessions of one process', () => {
 });
 
 it.each(['poll', 'note', 'read', 'write', 'dryRun'] as const)(
-  'no limit that the database sets ends a transaction of the kind %s',
+  'a transaction of the kind %s does not have the limits that the database sets',
   async (kind) => {
     const limited = await createDatabase();
     const limits = await limited.query<{ name: string }>(`select name from pg_settings where name in

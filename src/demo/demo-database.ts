@@ -15,7 +15,7 @@ import { PostgresServer } from './postgres-server.js';
 /** The application name of the demo's session is this text and the process id of the demo. */
 const APPLICATION = 'order-lookup-demo';
 
-/** The contract is made from a document that names no communication codes, so the demo loads samples. */
+/** The interface document names no communication codes, so the migrations add none. The demo loads samples. */
 const SAMPLES = `
   insert into communication_code (code_type, code, description) values
     ('SAMPLE-APPOINTMENT', 'CONFIRMED', 'Sample: the consumer confirmed the appointment'),

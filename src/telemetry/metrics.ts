@@ -84,7 +84,7 @@ export class Metrics implements OnModuleInit {
     labelNames: ['topic', 'result'],
   });
   readonly effectiveTimesPassed = this.counter({
-    name: 'moments_switched_total', // a moment is an effective time
+    name: 'moments_switched_total', // dashboards use this name for effective times that have come
     help: 'Effective times that have come; the first request after such a time counts it',
   });
   readonly tokensVerified = this.counter({

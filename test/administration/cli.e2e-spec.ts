@@ -84,7 +84,7 @@ describe('a wrong command line is refused in one sentence, with status 1:', () =
         /^too many .* Usage: npm run migrate -- new .*\. Without "--", npm reads the options itself and .*\.\n$/,
     },
     { line: 'migrate plan --flag', sentence: /^unknown option '--flag'\. Usage: npm run migrate -- plan [^.]*\n$/ },
-  ])('$line, also under npm, whose settings yes and json are not options', async ({ line, sentence }) => {
+  ])('$line, although npm runs it and its settings yes and json are in the variables', async ({ line, sentence }) => {
     const stderr = expect.stringMatching(sentence);
     const [program = '', ...words] = line.split(' ');
     copy.environment = ofNpm;

@@ -149,7 +149,7 @@ it('/docs/favicon-32x32.png is the file of Swagger UI, byte for byte', async () 
 });
 
 it.each(['/docs', '/docs/swagger-ui-bundle.js', '/openapi.json', '/problems/not-found', '/'])(
-  '%s has an entity tag, answers 304 to this tag, and must be asked for at each use',
+  '%s has an entity tag, answers 304 to this tag, and may be cached only if each use asks again',
   async (path) => {
     const { headers } = await getWithoutCredentials(path);
     expect(headers.get('cache-control')).toBe('no-cache'); // a new version changes pages, and not their addresses
@@ -196,7 +196,7 @@ describe('the page at the address of the service', () => {
   it('answers 200 to GET and HEAD without Accept, and refuses POST', async () => {
     const statuses: number[] = [];
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST']) {
-      // An answer to HEAD names a length, but has no body. So `exchange` waits until the connection is closed
+      // An answer to HEAD names a length, but has no body. So only the closed connection shows `exchange` its end
       const request = requestTo('/', { Connection: 'close' }, method);
       const { responses } = await exchange(world.service.port, request);
       statuses.push(responses[0]?.status ?? 0);

@@ -4,7 +4,7 @@ import { sayIfLate } from './waiting.js';
 /** Opens a connection for each request: the management port may close an idle one just when a slow test uses it. */
 const NEW_CONNECTION = { headers: { Connection: 'close' } };
 
-/** A service is ready after about a second. A service that needs this time will never be ready. */
+/** The limit of a start, which usually takes a second. After the limit, the service will never be ready. */
 const READY_LIMIT_MS = 120_000;
 
 /** A service as its callers and operators see it, wherever it runs. */
@@ -48,7 +48,7 @@ export abstract class ReachableService {
       last = `it answered ${status} ${text}`;
       return status === 200;
     };
-    await until(isReady, { what: () => `the service is ready; ${last}`, limitMs: READY_LIMIT_MS });
+    await until(isReady, { what: () => `the service says that it is ready (last: ${last})`, limitMs: READY_LIMIT_MS });
   }
 
   /** @param name one series with its labels, or the name of a metric: then the result is the sum of its series */

@@ -1,6 +1,6 @@
 /**
  * Format characters, characters that are drawn as nothing, and white space other than the ordinary space. The database
- * has the same list in its function `is_visible`. Its function `is_clean` refuses the other control characters.
+ * has the same list in its function `is_visible`. The list lacks most control characters, which `is_clean` refuses.
  * With `\p{Cf}`, the characters would depend on Node.js, because each version has another version of Unicode.
  */
 const INVISIBLE_CHARACTERS = new RegExp(

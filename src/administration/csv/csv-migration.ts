@@ -58,7 +58,7 @@ function arrangeLists(staying: readonly Row[], wanted: readonly Row[]): Row[] {
 
 /**
  * Returns the values of one list in the order of the file, with positions. A value that the file lacks stays after the
- * value that precedes it now. If none precedes it, it stays first. So, if the file has only new values, they come last.
+ * value that precedes it now. If none precedes it, it stays first. The file `X` and the table `A, B` give `A, B, X`.
  * @param staying values of the table, in their present order
  * @param wanted the values of the file, in the order of its lines
  */

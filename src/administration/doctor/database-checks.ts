@@ -1,6 +1,7 @@
 // The doctor's checks of the database. Each runs in a transaction of its own, and all use one session. If a check
-// throws an error, the doctor reports a fault. In the SQL, functions that take any type have their schema in front, and
-// a regclass is cast to oid: docs/decisions.md ("The search path") says why.
+// throws an error, the doctor reports a fault. In the SQL, write `pg_catalog.` before functions that take any type, such
+// as `format`, and cast a regclass to oid: otherwise somebody's function or operator in `public` could run
+// (docs/decisions.md#the-search-path).
 import type { EntityManager } from 'typeorm';
 import { CLOCK_SKEW_SECONDS } from '../../auth/access-tokens.service.js';
 import { lockBeforeSnapshot } from '../../database/database.js';
@@ -142,7 +143,7 @@ const COUNT_KEYS = `select count(*)::int from public.api_key where ${KEY_STATE} 
 
 /** Reads with the service's own functions. They throw if the service could not read or serve the content. */
 export async function checkContent(session: Session, manager: EntityManager): Promise<CheckResult> {
-  await lockBeforeSnapshot(session, CODE_TABLES); // first, or a table that is truncated now would look empty
+  await lockBeforeSnapshot(session, CODE_TABLES); // first: a session that truncates and refills a table may be running
   const rows = await readCodes(manager);
   assertAreas(rows);
   const [keyCount = 0] = await readColumn<number>(session, COUNT_KEYS);

@@ -29,7 +29,7 @@ const shown = (before: CodeRows, after: CodeRows) =>
     withdrawn,
   }));
 
-describe('a planned change of an order', () => {
+describe('a planned change of the order of values', () => {
   const planned = rowsWith({ value: 'A' }, { value: 'X', beginsAt: SOON }, { value: 'B' });
 
   it('is not reported again if another value is appended', () => {
@@ -42,7 +42,7 @@ describe('a planned change of an order', () => {
     expect(shown(before, planned)).toEqual([{ what: 'C', kind: 'removed', at: undefined, withdrawn: false }]);
   });
 
-  it('is reported as withdrawn, and the new order as planned, if the order at that time changes', () => {
+  it('is reported as withdrawn, and another one as planned, if the values will then have another order', () => {
     const after = rowsWith({ value: 'X', beginsAt: SOON }, { value: 'A' }, { value: 'B' });
     expect(shown(planned, after)).toEqual([
       { what: 'X A B', kind: 'order changed', at: SOON, withdrawn: false },
