@@ -16,7 +16,7 @@ import { TelemetryModule } from './telemetry/telemetry.module.js';
 
 /** One module for each area of the contract. */
 const AREA_MODULES = [OrderUpdateModule, OrderCaptureV2Module, OrderSchedulingModule];
-/** The modules whose routes get BASE_PATH in front: all with routes, except HomePageModule, whose route is `/`. */
+/** The modules whose routes get BASE_PATH in front. HomePageModule has the route `/`; ManagementModule has its own port. */
 const BELOW_BASE_PATH = [...AREA_MODULES, DocumentationModule];
 
 @Module({})

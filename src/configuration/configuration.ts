@@ -111,7 +111,7 @@ export class Configuration {
   @Rule((level: string) => LOG_LEVELS.includes(level.toLowerCase()), needed(`one of ${LOG_LEVELS.join(', ')}`))
   LOG_LEVEL = 'info';
 
-  /** PUBLIC_BASE_URL, which may end with BASE_PATH, without BASE_PATH. Empty if PUBLIC_BASE_URL is not set. */
+  /** PUBLIC_BASE_URL. If it ends with BASE_PATH, that end is cut off. Empty if PUBLIC_BASE_URL is not set. */
   get serverAddress(): string {
     const { PUBLIC_BASE_URL: url, BASE_PATH: path } = this;
     const endsWithPath = path !== '' && url !== '' && new URL(url).pathname.endsWith(path);

@@ -170,8 +170,9 @@ export class Database implements OnApplicationShutdown {
 }
 
 /**
- * Locks tables before they are read. Call it before the first query, because the first query takes the snapshot: if
- * another session truncated a table after the snapshot and before the lock, the table would look empty.
+ * Locks tables before they are read, until the transaction or the savepoint ends. Call it before the first query. That
+ * query takes the snapshot, and a snapshot does not protect from TRUNCATE: if another session then truncates and refills
+ * a table in one transaction, we would see neither the old nor the new rows.
  */
 export function lockBeforeSnapshot(session: Pick<Session, 'query'>, tables: readonly Table[]): Promise<unknown> {
   const names = tables.map(({ name }) => `public.${name}`);

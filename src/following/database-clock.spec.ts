@@ -25,7 +25,7 @@ it('is never ahead of a database clock of the same speed, and comes nearer to it
     answeredAtMonotonicMs: laterMs,
   });
   expect(behindMs()).toBeCloseTo(4);
-  // A slower answer does not disagree, so it changes nothing
+  // The estimate is between the bounds of this slower answer, so it stays
   clock.correct({
     databaseEpochMs: 2 * DAY_MS - 400,
     askedAtMonotonicMs: laterMs - 500,

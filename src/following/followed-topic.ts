@@ -28,7 +28,7 @@ const READ_JITTER = 0.25;
 /** How a value is made from the content of the database: `read` in a transaction, then `prepare` after it. */
 export interface Topic<T, Rows> {
   readonly name: TopicName;
-  /** The tables that `read` reads. They are locked first: otherwise a table that is truncated could look empty. */
+  /** The tables that `read` reads. `lockBeforeSnapshot` locks them first. */
   readonly tables: readonly Table[];
   /** Reads all content, in the manager's transaction. */
   read(manager: EntityManager): Promise<Rows>;
@@ -63,8 +63,8 @@ interface Served<T> {
 }
 
 /**
- * Content whose `prepare` is still running or has failed. If somebody changed it while the triggers were off, it has
- * the revision of `served`. So ask `isUnprepared` before you compare with `served`, or a poll confirms the old value.
+ * Content that was read, and whose `prepare` is still running or has failed. It has the revision of `served` if somebody
+ * changed it while the triggers were off. So ask `isUnprepared` first: otherwise a poll would confirm the old value.
  */
 interface Unprepared {
   readonly revision: string;

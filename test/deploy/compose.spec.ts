@@ -28,11 +28,11 @@ it('docker-compose.yml gives the replicas a complete configuration', () => {
   expect(others).toEqual(['PGPASSWORD']); // read by pg itself
 });
 
-it('docker-compose.yml gives the replicas the role that may only read', () => {
+it('docker-compose.yml gives the replicas the role of the service', () => {
   expect(api.environment['DATABASE_URL']).toMatch(/^postgres:\/\/order_lookup_service@/);
 });
 
-it('docker-compose.yml contains only passwords whose names say that they are for development', () => {
+it('each password in docker-compose.yml begins with development-only-', () => {
   const SECRETS = /(?:PASSWORD|CLIENT_SECRET)(?:: |=|:-)(?<variable>.*)|:\/\/[^\s:/@]+:(?<address>\S+)@/g;
   const found = [...readText('docker-compose.yml').matchAll(SECRETS)];
   const passwords = found.map(({ groups }) => groups?.['variable'] ?? groups?.['address']);

@@ -37,6 +37,6 @@ function toText(what: string | (() => string)): string {
 /** Returns the line of the test's file at which the wait began. If no such line is known, returns the file. */
 function describeTest(stack: string): string {
   const [place] = /[^\s(/]+[.-]spec\.ts:\d+/.exec(stack) ?? [];
-  const { expect } = globalThis as { expect?: { getState(): { testPath?: string } } }; // the long runs have none
+  const { expect } = globalThis as { expect?: { getState(): { testPath?: string } } }; // undefined in test/faults and test/bench, which Jest does not run
   return place ?? expect?.getState().testPath ?? 'somewhere in the tests';
 }

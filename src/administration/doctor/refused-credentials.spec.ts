@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createDatabase } from '../../../test/support/database.js';
 import { Issuer, createSigningKey, encodePart } from '../../../test/support/issuer.js';
 import { MAX_TOKEN_BYTES } from '../../auth/access-token.js';
@@ -7,6 +7,11 @@ import { withReading } from '../cli/connection.js';
 import { IssuerKeys, checkAccessToken, checkApiKey } from './refused-credentials.js';
 
 const issuer = await Issuer.start();
+const { published } = issuer;
+beforeEach(() => {
+  issuer.fault = 'none';
+  issuer.published = published;
+});
 afterAll(() => issuer.close());
 
 const environment = { DATABASE_URL: 'postgres://a:b@127.0.0.1/x', ...issuer.environment };
@@ -94,14 +99,12 @@ it.each([
 });
 
 it('shows how the key of a token is published if it cannot verify the token', async () => {
-  const { published } = issuer;
   issuer.published = published.map((key) => ({ ...key, use: 'enc' }));
   expect(await checkToken(await issuer.token())).toMatchObject({
     state: 'fault',
     text: expect.stringContaining('published as [{"kid":"rsa-1","kty":"RSA","use":"enc","alg":"RS256"}]'),
     remedy: expect.stringContaining("the issuer's team has to correct the key"),
   });
-  issuer.published = published;
 });
 
 it('shows header and claims separately, because both may have a member of one name', async () => {
@@ -148,7 +151,7 @@ describe('a token that is no JWT', () => {
     });
   });
 
-  it('is named as a possible cause if an API key is not in the database', async () => {
+  it('is named as a possible mistake if it was given as an API key', async () => {
     const database = await createDatabase();
     const result = await withReading((session) => checkApiKey(session, '2YotnFZFEjr1zCsicMWpAA'), {
       DATABASE_URL: database.url,
