@@ -161,7 +161,7 @@ it.each([
   { OAUTH_ISSUER: 'https://a.example , https://b.example/' },
   { OAUTH_ISSUER: 'https://a,http://b?c,urn:d', OAUTH_JWKS_URI: ',https://b/?p=q,https://d' }, // b and d are only names
   { OAUTH_AUDIENCE: '', OAUTH_CLIENTS: 'one, two' },
-  { LOGLEVEL: 'x', DATABASE: 'x', OAUTH_REQUIRED_SCOPES: '' }, // unknown, but without OAUTH_ or empty
+  { LOGLEVEL: 'x', DATABASE: 'x', OAUTH_REQUIRED_SCOPES: '' }, // unknown names are refused only if they begin with OAUTH_ and are set
   { LOG_LEVEL: 'Warn' },
   { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_TRACES_SAMPLER: 'some', OTEL_SDK_DISABLED: 'yes' },
   { DATABASE_URL: 'postgres://user@/db?host=/run/postgresql&sslmode=disable' },
@@ -178,7 +178,7 @@ it.each([
   { name: 'DATABASE_URL', value: "'postgres://reader:secret@db.example/orders'" },
   { name: 'PORT', value: '"3000"' },
   { name: 'OAUTH_CLIENTS', value: '"one,two"' },
-])('says once that $name=$value is in two pairs of quotes', ({ name, value }) => {
+])('says once that the value of $name has quotes: $value', ({ name, value }) => {
   expect(faults({ ...complete, [name]: value })).toEqual([
     `${name} is in two pairs of quotes, or in a file that keeps quotes: remove the quotes of the value`,
   ]);

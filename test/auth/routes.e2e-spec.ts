@@ -99,7 +99,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-it('every route is below BASE_PATH, except / and the routes of a module that AppModule does not list', () => {
+it('every route is below BASE_PATH, except / and the routes of the module of this test', () => {
   const isBelow = (path: string): boolean => path === BASE_PATH || path.startsWith(`${BASE_PATH}/`);
   const outside = new Set(routes.map(({ path }) => path).filter((path) => !isBelow(path)));
   expect([...outside].toSorted()).toEqual(['/', '/closed', '/open', '/open/closed', '/unmarked', '/unmarked/open']);

@@ -262,7 +262,7 @@ describe('the last answer of a connection', () => {
     expect(found.responses.at(-1)?.headers.get('connection')).toBe('close');
   });
 
-  it('is missing after CONNECT, because Node.js closes the connection', async () => {
+  it('does not come to CONNECT, because Node.js closes the connection without an answer', async () => {
     const found = await send(request('CONNECT x:1'));
     expect([statusesOf(found), found.closed]).toEqual([[], true]);
   });

@@ -19,8 +19,8 @@ export const REFRESH_INTERVAL_MS = 35_000;
 /** The time between the starts of two fetches after a failure. Unknown key ids cause at most one fetch in this time. */
 export const RETRY_INTERVAL_MS = 5_000;
 /**
- * The least pause between two fetches, except that a fetch for an unknown key id may begin earlier. It is also the
- * least time between two answers that withdraw a key. If you change it, change docs/identity-providers.md, too.
+ * The least pause between two fetches, except that a fetch for an unknown key id may begin earlier. Two fetches whose
+ * answers lack a key withdraw it only if they begin this far apart. If you change it, change docs/identity-providers.md.
  */
 const MIN_PAUSE_MS = 1_000;
 const MAX_CALLER_WAIT_MS = 2_000;
@@ -29,7 +29,8 @@ const MAX_AGE_SECONDS = 24 * 3_600;
 
 /**
  * The result of the last fetch. It decides when the next fetch begins:
- * - `settled`: the fetched set has all keys in use, or the state before was `lacking`, which never comes twice.
+ * - `settled`: the fetched set has all keys in use, or the state before was `lacking`. Otherwise an issuer whose nodes
+ *   have different keys would be asked each second.
  * - `lacking`: the fetched set lacks a key in use. The next fetch shows whether the key is withdrawn.
  * - `unusable`: there was no usable answer, or no key in use can verify a token.
  */
@@ -182,7 +183,6 @@ export class KeySet {
   private findState(usableCount: number): State {
     if (usableCount === 0) return 'unusable';
     const isAnyLacking = this.usedKeys.some(({ lackedSinceMs }) => lackedSinceMs !== undefined);
-    // `lacking` never follows `lacking`: otherwise an issuer whose nodes have different keys would be asked each second
     return isAnyLacking && this.state !== 'lacking' ? 'lacking' : 'settled';
   }
 

@@ -205,7 +205,7 @@ describe('migrate new --from', () => {
   it.each([
     { what: 'an empty file', text: '', fault: /^line 1: the file is empty\./ },
     {
-      what: 'the columns of no list',
+      what: 'columns that no list has',
       text: 'a,b\n1,2',
       fault: /^line 1: the columns are "a,b"\. The columns code_type,/,
     },
@@ -255,7 +255,7 @@ describe('migrate new --from', () => {
       fault: /^line 3: its quotes are wrong/,
     },
     {
-      what: 'the columns of no list, after a line break in an empty cell',
+      what: 'columns that no list has, after a line break in an empty cell',
       text: `"","\n"\na,b`,
       fault: /^line 3: the columns are "a,b"/,
     },
@@ -289,7 +289,7 @@ const anyEnd = fc.constantFrom('', '9999-12-31T23:59:59.999999Z');
 interface ListCase {
   readonly name: string;
   readonly table: Table;
-  /** The columns that the files have. A nullable column that is added later may be missing. */
+  /** The columns that the files have. If a migration adds a nullable column to the table, files need not have it. */
   readonly columns: string[];
   /** Any line of a file, without the header. */
   readonly line: fc.Arbitrary<string[]>;
