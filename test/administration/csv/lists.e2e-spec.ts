@@ -179,6 +179,17 @@ describe('migrate new --from', () => {
     expect((await exportList('code-lists')).stdout).toBe(before);
   });
 
+  it('finds nothing to change if the file has the time of a row in another zone', async () => {
+    await database.query(`insert into communication_code values ('T', 'A', 'x', '2027-01-01T00:00Z')`);
+    const inOtherZone = `${CODES_HEADER}\nT,A,x,2027-01-01T01:00:00+01:00,`;
+    expect(await makeStatements(inOtherZone)).toEqual({ up: '', down: '' });
+  });
+
+  it('keeps a code that looks like a time as it is', async () => {
+    const { up } = await makeStatements(`${CODES_HEADER}\nT,2027-01-01T01:00:00+01:00,x,,`);
+    expect(up).toContain(`('T', '2027-01-01T01:00:00+01:00', 'x'`);
+  });
+
   it('with --complete says how many rows an empty file deletes', async () => {
     await database.query(`insert into communication_code values ('T', 'A', 'x'), ('T', 'B', 'y')`);
     const { stdout } = await copy.run('migrate', 'new', 'empty', '--from', writeCsvFile(CODES_HEADER), '--complete');
