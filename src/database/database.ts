@@ -126,8 +126,8 @@ export class Database implements OnApplicationShutdown {
   }
 
   /**
-   * If PostgreSQL refuses a login, the next call closes all older sessions and begins again. Otherwise polls in older
-   * sessions would succeed, and the log would say that the database works again.
+   * If PostgreSQL refuses a login, the next call closes all older sessions and begins again. Otherwise the service would
+   * log a failure and "works again" in turn, because the next query in an older session succeeds.
    */
   private async tryToConnect(): Promise<BorrowedSession> {
     this.initialization ??= this.initialize();

@@ -67,7 +67,7 @@ export class PostgresServer {
    */
   async initialise(password: string): Promise<void> {
     const unfinished = join(this.folder, 'postgres.unfinished');
-    const passwordFile = join(this.folder, 'postgres.password');
+    const passwordFile = join(this.folder, 'initdb-password');
     rmSync(unfinished, { recursive: true, force: true });
     writeFileSync(passwordFile, password, { mode: 0o600 });
     this.giveToServer(passwordFile);

@@ -87,6 +87,7 @@ function createExpress({ TRUSTED_PROXY_HOPS }: Configuration): Express {
 }
 
 function createServerOptions({ KEEP_ALIVE_SECONDS }: Configuration): ServerOptions {
+  // A variable, because the types of Node.js 20 lack `optimizeEmptyRequests`, and refuse it in a literal
   const options = {
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: HEADERS_TIMEOUT_MS,

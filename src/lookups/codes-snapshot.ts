@@ -10,7 +10,7 @@ const MAX_SMALL_ANSWERS_BYTES = 20 * 1024 ** 2;
 const ANSWER_ENTRY_BYTES = 1024;
 /**
  * An answer of this size or more is never dropped, so that its slow readers share one body. Do not raise this above
- * MAX_TEXT_BYTES of answer.ts: an answer in between could be made again for each slow reader, which then keeps a copy.
+ * MAX_TEXT_BYTES of answer.ts, the size up to which Node.js copies a body for each reader anyway.
  */
 const LARGE_ANSWER_BYTES = 16 * 1024;
 

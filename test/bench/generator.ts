@@ -10,7 +10,7 @@ export interface Load {
   /** Whole requests, which are sent in turn. */
   readonly requests: readonly string[];
   readonly end: LoadEnd;
-  /** True if the thread never sleeps. If it slept, the server's CPU time would include the waking of this thread. */
+  /** True if the thread never sleeps. Each answer would wake it, and the kernel counts that as CPU time of the server. */
   readonly spins?: boolean;
   /** The limit of requests a second. Without it each connection sends again as soon as its answer has come. */
   readonly perSecond?: number;

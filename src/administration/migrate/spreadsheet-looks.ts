@@ -44,7 +44,7 @@ const DAMAGE = [
   `[ð-ô]${LATER_BYTE}{3}`, // F0 to F4: ðŸ˜€
   String.raw`(?:√|‚Ä)\P{ASCII}`, // C3, or E2 and 80, read as Mac OS Roman: Z√ºrich, It‚Äôs
   String.raw`[├┬]\P{ASCII}`, // C3 or C2 read as code page 850: Z├╝rich, 20┬░
-  // D0 and D1 read as Windows-1251, Cyrillic Р and С: РЎРІСЏР·СЊ. Three characters, because СССР is a text
+  // D0 and D1 read as Windows-1251, Cyrillic Р and С: РЎРІСЏР·СЊ. Three pairs, because the text СССР has two
   String.raw`(?:[\u0420\u0421]\P{ASCII}){3}`,
   String.raw`\p{L}\?+\p{L}`, // Z?rich: the encoding of the file lacks the character
   String.raw`^\?+$`, // ????: it lacks all characters of the text
