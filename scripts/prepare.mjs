@@ -3,8 +3,8 @@
 //
 // `prepare.mjs FILE WORD…` then runs a program with the variables of .env. The program runs in this process, so that
 // npm's signals reach it. npm sends them to its shell, which `exec` in package.json replaces by this process. Without
-// `exec` only the shell would end. We do not use scripts such as `prestart`, because npm skips them if ignore-scripts is
-// set.
+// `exec` only the shell would end. We do not use scripts such as `prestart`, because npm skips them if ignore-scripts
+// is set.
 import { accessSync, constants, existsSync, readFileSync, symlinkSync, unlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';

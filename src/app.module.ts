@@ -16,7 +16,7 @@ import { TelemetryModule } from './telemetry/telemetry.module.js';
 
 /** One module for each area of the contract. */
 const AREA_MODULES = [OrderUpdateModule, OrderCaptureV2Module, OrderSchedulingModule];
-/** The modules whose routes get BASE_PATH in front. HomePageModule has the route `/`; ManagementModule has its own port. */
+/** The modules whose routes get BASE_PATH in front. Add each module with routes, except HomePageModule (route `/`). */
 const BELOW_BASE_PATH = [...AREA_MODULES, DocumentationModule];
 
 @Module({})

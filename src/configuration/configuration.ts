@@ -101,7 +101,7 @@ export class Configuration {
   OTEL_EXPORTER_OTLP_ENDPOINT = '';
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT = '';
   OTEL_SDK_DISABLED = 'false';
-  // Only OpenTelemetry's packages read the next five. They are here because a test compares the class with .env.example
+  // OpenTelemetry's packages read the next five. They are here because a test compares the class with .env.example
   OTEL_EXPORTER_OTLP_HEADERS = '';
   OTEL_SERVICE_NAME = 'order-lookup-services';
   OTEL_RESOURCE_ATTRIBUTES = '';

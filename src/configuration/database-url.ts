@@ -117,8 +117,8 @@ function assertCertificates({ ca, cert, key }: TlsFields, subject: string): void
 }
 
 /**
- * Returns whether the user or the password contains an unescaped #, / or ?. If such a string were parsed, messages would
- * show a part of the password as the port.
+ * Returns whether the user or the password contains an unescaped #, / or ?. If such a string were parsed, messages
+ * would show a part of the password as the port.
  */
 function hasUnescapedDelimiter(text: string): boolean {
   const { path = '', query = '' } = PARTS.exec(text)?.groups ?? {};
@@ -136,8 +136,8 @@ function hasSeveralHosts(text: string): boolean {
 }
 
 /**
- * Replaces `sslrootcert=system`, because pg would read a file `system`. `sslmode=verify-full` turns TLS on, with the CAs
- * of Node.js and NODE_EXTRA_CA_CERTS.
+ * Replaces `sslrootcert=system`, because pg would read a file `system`. `sslmode=verify-full` turns TLS on, with the
+ * CAs of Node.js and NODE_EXTRA_CA_CERTS.
  */
 function replaceSystemAuthorities(text: string): string {
   return text.replace(/(?<=[?&])sslrootcert=system(?=&|$)/, 'sslmode=verify-full');

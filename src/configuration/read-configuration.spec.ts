@@ -161,7 +161,7 @@ it.each([
   { OAUTH_ISSUER: 'https://a.example , https://b.example/' },
   { OAUTH_ISSUER: 'https://a,http://b?c,urn:d', OAUTH_JWKS_URI: ',https://b/?p=q,https://d' }, // b and d are only names
   { OAUTH_AUDIENCE: '', OAUTH_CLIENTS: 'one, two' },
-  { LOGLEVEL: 'x', DATABASE: 'x', OAUTH_REQUIRED_SCOPES: '' }, // unknown names are refused only if they begin with OAUTH_ and are set
+  { LOGLEVEL: 'x', DATABASE: 'x', OAUTH_REQUIRED_SCOPES: '' }, // only OAUTH_… is refused if it is unknown and set
   { LOG_LEVEL: 'Warn' },
   { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_TRACES_SAMPLER: 'some', OTEL_SDK_DISABLED: 'yes' },
   { DATABASE_URL: 'postgres://user@/db?host=/run/postgresql&sslmode=disable' },

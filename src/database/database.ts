@@ -126,8 +126,8 @@ export class Database implements OnApplicationShutdown {
   }
 
   /**
-   * If PostgreSQL refuses a login, the next call closes all older sessions and begins again. Otherwise the service would
-   * log a failure and "works again" in turn, because the next query in an older session succeeds.
+   * If PostgreSQL refuses a login, the next call closes all older sessions and begins again. Otherwise the service
+   * would log a failure and "works again" in turn, because the next query in an older session succeeds.
    */
   private async tryToConnect(): Promise<BorrowedSession> {
     this.initialization ??= this.initialize();
@@ -171,8 +171,8 @@ export class Database implements OnApplicationShutdown {
 
 /**
  * Locks tables before they are read, until the transaction or the savepoint ends. Call it before the first query. That
- * query takes the snapshot, and a snapshot does not protect from TRUNCATE: if another session then truncates and refills
- * a table in one transaction, we would see neither the old nor the new rows.
+ * query takes the snapshot, and a snapshot does not protect from TRUNCATE: if another session then truncates and
+ * refills a table in one transaction, we would see neither the old nor the new rows.
  */
 export function lockBeforeSnapshot(session: Pick<Session, 'query'>, tables: readonly Table[]): Promise<unknown> {
   const names = tables.map(({ name }) => `public.${name}`);

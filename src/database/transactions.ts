@@ -6,8 +6,8 @@ import { escapeLiteral } from 'pg';
  * The settings that results depend on. They are `local`, because a pooler gives the session to another client later.
  *
  * DANGER: somebody may create a function or operator in `public` whose types fit the arguments better than PostgreSQL's
- * own. Our SQL would call it (docs/decisions.md#the-search-path). Write `pg_catalog.` before functions that take any type.
- * Cast a regclass to oid before you compare it with an oid: PostgreSQL itself has no `=` for these two types.
+ * own. Our SQL would call it (docs/decisions.md#the-search-path). Write `pg_catalog.` before functions that take any
+ * type. Cast a regclass to oid before you compare it with an oid: PostgreSQL itself has no `=` for these two types.
  */
 const RESULT_SETTINGS = [
   'set local search_path = public, pg_temp',

@@ -148,7 +148,7 @@ export class DemoDatabase {
     }
   }
 
-  /** Tries several times, and connects even if a start fails: another demo of this clone may have started the server. */
+  /** Tries several times, and connects after a failed start, too: another demo may have started the server. */
   private async startServer(attemptsLeft = START_ATTEMPTS): Promise<Client> {
     const failure = await this.tryToStart();
     const session = await this.connectToServer();

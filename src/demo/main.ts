@@ -22,7 +22,7 @@ async function runService(): Promise<void> {
   await import('../main.js');
 }
 
-/** Runs the demo until a signal or an error, which may come during the start. Then stops the parts that have started. */
+/** Runs the demo until a signal or an error, which may come during the start. Then stops what has started. */
 async function runDemo(): Promise<void> {
   /** The functions that stop the parts, in the order in which the parts were started. */
   const stops: (() => Promise<unknown>)[] = [];

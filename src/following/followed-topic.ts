@@ -63,8 +63,8 @@ interface Served<T> {
 }
 
 /**
- * Content that was read, and whose `prepare` is still running or has failed. It has the revision of `served` if somebody
- * changed it while the triggers were off. So ask `isUnprepared` first: otherwise a poll would confirm the old value.
+ * Content that was read, and whose `prepare` is still running or has failed. It has the revision of `served` if
+ * somebody changed it while the triggers were off. So ask `isUnprepared` first, or a poll confirms the old value.
  */
 interface Unprepared {
   readonly revision: string;
@@ -76,7 +76,7 @@ interface Unprepared {
  *
  * Four times a second it asks for the revision. If the revision has changed, it reads all content. Until the new value
  * is prepared, callers get the former value, so a revoked key is still accepted. This takes milliseconds. But while
- * another session has an exclusive lock on a table (ALTER TABLE), each reading fails, and the former value stays.
+ * another session has an exclusive lock on a table (ALTER TABLE), each reading waits a second for it, and then fails.
  *
  * If a step fails, the former value stays. The failure is logged once, and then once a minute while it lasts.
  */

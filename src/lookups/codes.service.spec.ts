@@ -14,7 +14,7 @@ import { CodeIndex, type Filters } from './codes-snapshot.js';
 import { CodesService } from './codes.service.js';
 
 const START_MS = 1_000_000;
-// A filter matches exactly, so no answer may confuse `T` with `T `, or `B` with `b`. JSON escapes two of these characters
+// A filter matches exactly: no answer may confuse `T` with `T `, or `B` with `b`. JSON escapes two of these characters
 const TYPES = ['T', 'T ', 'U'];
 const NAMES = ['A', 'B', 'b', '"\\𝄞'];
 const FILTERS: Filters[] = [undefined, 'T', 'none'].flatMap((codeType) =>

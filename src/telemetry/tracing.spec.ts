@@ -10,7 +10,8 @@ import type { LogEntry, ServiceLogger } from './service-logger.js';
 
 jest.unstable_mockModule('node:timers/promises', () => ({
   ...timers,
-  setTimeout: (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms)), // the global one, which fake timers replace
+  // The global `setTimeout`, because fake timers replace it
+  setTimeout: (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms)),
 }));
 const { Tracing, createTracing } = await import('./tracing.js');
 

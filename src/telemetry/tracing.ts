@@ -88,8 +88,8 @@ function endSpan(span: Span, method: string, { operation, status, requestId, isF
 }
 
 /**
- * Turns traces on if an endpoint is set. If OpenTelemetry throws, traces are off, but the service starts: a platform sets
- * these variables for all its programs, and one may be wrong.
+ * Turns traces on if an endpoint is set. If OpenTelemetry throws, traces are off, but the service starts: a platform
+ * sets these variables for all its programs, and one may be wrong.
  */
 export async function createTracing(configuration: Configuration, logger: ServiceLogger): Promise<Tracing> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT } = configuration;

@@ -87,15 +87,18 @@ describe('codes show', () => {
   it.each([
     {
       words: ['--at', 'yesterday'],
-      sentence: "'yesterday' is invalid. It is neither a date (in UTC) nor a date-time such as",
+      sentence: /'yesterday' is invalid\. It is neither a date \(in UTC\) nor a date-time such as/,
     },
-    { words: ['--at', '2000-01-01T00:00:00Z'], sentence: '--at is in the past: by the clock of the database it is ' },
+    {
+      words: ['--at', '2000-01-01T00:00:00Z'],
+      sentence: /--at is in the past: by the clock of the database it is \d{4}-\d\d-\d\dT/,
+    },
     {
       words: ['--area', 'orders'],
-      sentence: 'Allowed choices are order-update, order-capture-v2, ',
+      sentence: /Allowed choices are order-update, order-capture-v2, /,
     },
   ])('refuses $words in one sentence', async ({ words, sentence }) => {
-    expect(await findRefusal(...words)).toContain(sentence);
+    expect(await findRefusal(...words)).toMatch(sentence);
   });
 
   it('reads a date as the beginning of that day in UTC', async () => {

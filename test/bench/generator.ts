@@ -10,7 +10,7 @@ export interface Load {
   /** Whole requests, which are sent in turn. */
   readonly requests: readonly string[];
   readonly end: LoadEnd;
-  /** True if the thread never sleeps. Each answer would wake it, and the kernel counts that as CPU time of the server. */
+  /** True if the thread never sleeps: each answer would wake it, and the kernel counts that as work of the server. */
   readonly spins?: boolean;
   /** The limit of requests a second. Without it each connection sends again as soon as its answer has come. */
   readonly perSecond?: number;

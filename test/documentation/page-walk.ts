@@ -1,7 +1,7 @@
 // Follows a page as its reader does: runs its commands in their order in a copy of the project, and compares their
 // output with the page. If a line is one command of ours, it runs in the test's process, in a tenth of the time. A
-// shell runs all other lines. The remarks `write to`, `as` and `ends with` before a block name a file, a role or an exit
-// status (test/support/pages.ts).
+// shell runs all other lines. The remarks `write to`, `as` and `ends with` before a block name a file, a role or an
+// exit status (test/support/pages.ts).
 import { readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, expect } from '@jest/globals';

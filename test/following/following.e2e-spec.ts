@@ -44,7 +44,10 @@ async function commitValue(): Promise<string> {
 }
 const serves = async (service: LocalService, value: string): Promise<boolean> =>
   (await world.get(UPDATE, { service })).text.includes(`"${value}"`);
-/** Only the replica behind the proxy: each replica waits for a second, then pauses, so all of them may never coincide. */
+/**
+ * Returns whether the replica behind the proxy waits for the lock. All replicas may never wait at the same time, because
+ * each waits for a second and then pauses.
+ */
 const isReadingOfProxyWaiting = async (): Promise<boolean> => {
   const waiting = await sql(`select from pg_locks join pg_stat_activity using (pid)
     where not granted and relation = 'communication_code'::regclass and application_name = 'behind-proxy'`);

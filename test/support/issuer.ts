@@ -75,7 +75,7 @@ interface TokenParts {
 export class Issuer {
   /** The number of requests for each path. */
   readonly hits = new Map<string, number>();
-  /** The times of requests for the key set at any address, except while the issuer is `down`, by the monotonic clock. */
+  /** The times of requests for the key set at any address, unless the issuer is `down`, by the monotonic clock. */
   readonly keySetHitsMs: number[] = [];
   fault: Fault = 'none';
   published: JWK[];

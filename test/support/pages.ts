@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { PROJECT, readText } from './program.js';
 
 /**
- * A code block of a page. PageWalk runs each block as it is. A comment `<!-- test: … -->` before the block changes that:
+ * A code block of a page. PageWalk runs each block as it is, unless a comment `<!-- test: … -->` is before it:
  * - `not run: REASON`: no test can run this block
  * - `run by FILE`: this file runs it
  * - `write to FILE`: the block is the content of this file in the reader's folder

@@ -37,6 +37,7 @@ function toText(what: string | (() => string)): string {
 /** Returns the line of the test's file at which the wait began. If no such line is known, returns the file. */
 function describeTest(stack: string): string {
   const [place] = /[^\s(/]+[.-]spec\.ts:\d+/.exec(stack) ?? [];
-  const { expect } = globalThis as { expect?: { getState(): { testPath?: string } } }; // undefined in test/faults and test/bench, which Jest does not run
+  // Undefined in test/faults and test/bench, which Jest does not run
+  const { expect } = globalThis as { expect?: { getState(): { testPath?: string } } };
   return place ?? expect?.getState().testPath ?? 'somewhere in the tests';
 }

@@ -8,7 +8,7 @@ import { processWorld } from '../support/test-world.js';
 import { until } from '../support/until.js';
 
 const collector = await Collector.start();
-/** A module that makes a process say at its end whether it has loaded the SDK. It ignores the API, which is always loaded. */
+/** A module that makes a process say at its end whether it has loaded the SDK. The API is always loaded. */
 const SAYS_WHETHER_LOADED = preload(`
   import Module from 'node:module';
   import { writeSync } from 'node:fs';

@@ -144,7 +144,7 @@ function hasText(line: string): boolean {
   return /[^\s,;]/.test(line.replaceAll('""', ''));
 }
 
-/** Returns the table with these columns, in any order. The file may lack a nullable column that was added later. */
+/** Returns the table with these columns, in any order. The file may lack nullable columns, such as valid_from. */
 function findTable(names: readonly string[]): Table | undefined {
   if (new Set(names).size < names.length) return undefined;
   return Object.values(CSV_TABLES).find((table) => {

@@ -2,8 +2,8 @@ import { expect, it } from '@jest/globals';
 import { arrangeValues } from './csv-migration.js';
 
 /**
- * Returns a row for each letter, at the positions 10, 20, 30 and so on. The arranged values get these positions in turn.
- * If there are more values, the others get the next numbers: 31 after 30.
+ * Returns a row for each letter, at the positions 10, 20, 30 and so on. The arranged values get these positions in
+ * turn. If there are more values, the others get the next numbers: 31 after 30.
  */
 const inTable = (values: string) =>
   Array.from(values, (value, index) => ({ value, position: String((index + 1) * 10) }));

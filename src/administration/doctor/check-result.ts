@@ -1,4 +1,4 @@
-/** The result of a check. A fault may keep callers from their answers, a warning never does. */
+/** The result of a check. Only a fault changes the last line of the doctor and its exit status. */
 export type CheckResult =
   | { readonly state: 'ok'; readonly text: string }
   | { readonly state: 'warning' | 'fault'; readonly text: string; readonly remedy: string };

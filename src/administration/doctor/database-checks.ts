@@ -1,6 +1,6 @@
 // The doctor's checks of the database. Each runs in a transaction of its own, and all use one session. If a check
-// throws an error, the doctor reports a fault. In the SQL, write `pg_catalog.` before functions that take any type, such
-// as `format`, and cast a regclass to oid: otherwise somebody's function or operator in `public` could run
+// throws an error, the doctor reports a fault. In the SQL, write `pg_catalog.` before functions that take any type,
+// such as `format`, and cast a regclass to oid: otherwise somebody's function or operator in `public` could run
 // (docs/decisions.md#the-search-path).
 import type { EntityManager } from 'typeorm';
 import { CLOCK_SKEW_SECONDS } from '../../auth/access-tokens.service.js';
@@ -162,7 +162,7 @@ interface ExpectedTrigger {
 const RECORD_TRIGGERS = ['record_delete', 'record_insert', 'record_truncate', 'record_update'];
 const CONTENT_TABLES = ['api_key', 'area_property', 'code_list', 'code_list_value', 'communication_code'];
 
-/** The triggers that must exist. Add those of new migrations, or the doctor does not notice their loss. */
+/** The triggers that must be `enable always`. Add those of new migrations, or the doctor does not notice their loss. */
 const EXPECTED_TRIGGERS: readonly ExpectedTrigger[] = [
   ...CONTENT_TABLES.flatMap((table) => [
     { table, trigger: 'lock_stamp', file: '0005_lock_stamps_first' },

@@ -32,9 +32,9 @@ interface Check {
   /** The subjects of earlier checks. If one of them has a fault or was skipped, this check is skipped. */
   readonly needs: readonly string[];
   /**
-   * The effect of a fault. `all`: a new replica answers no call. `some`: calls with good tokens may be refused. `cause`:
-   * the fault may be the reason for a fault of `all` or `some`. `credential`: calls with this credential are refused.
-   * Without an impact, calls are still answered.
+   * The effect of a fault. `all`: a new replica answers no call. `some`: calls with good tokens may be refused.
+   * `cause`: the fault may be the reason for a fault of `all` or `some`. `credential`: calls with this credential are
+   * refused. Without an impact, calls are still answered.
    */
   readonly impact?: 'all' | 'some' | 'cause' | 'credential';
   /** The remedy for an error that the check throws. */

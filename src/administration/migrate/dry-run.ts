@@ -1,5 +1,5 @@
-// Runs the statements of `up` or `down` in one transaction, and rolls back. It writes no row in pgmigrations, because each
-// such row also changes the revision of the API keys. Until the dry run ended, nobody could revoke a key.
+// Runs the statements of `up` or `down` in one transaction, and rolls back. It writes no row in pgmigrations, because
+// each such row also changes the revision of the API keys. Until the dry run ended, nobody could revoke a key.
 import type { DatabaseAddress } from '../../configuration/database-url.js';
 import { type Database, type Work } from '../../database/database.js';
 import { LostSession, findRefusal, findServerRemedy } from '../../database/database-errors.js';
@@ -53,7 +53,7 @@ export async function tryMigrations(
 
 /** Call this only in `dryRun`, or the changes stay. An error names the line of the script if PostgreSQL names one. */
 export async function runScript(session: Session, script: Script, limits?: Partial<Limits>): Promise<void> {
-  const { statementMs, lockMs } = describeKind('dryRun', limits); // `toStatements` adds `reset all`, and then these limits
+  const { statementMs, lockMs } = describeKind('dryRun', limits); // `toStatements` sets them after its `reset all`
   try {
     for (const statement of toStatements(script, session, { statementMs, lockMs })) await session.query(statement);
   } catch (error) {

@@ -23,8 +23,8 @@ const LIKE_UP = 'u?pu?'; // up, p, pu
 const LIKE_DOWN = 'd[own]{1,4}'; // down, dwon, don, dow
 /**
  * A line that was probably meant as a marker, such as "-- Dwon migration". PostgreSQL would take it for a comment, and
- * run the down migration together with the up migration. A line such as `('Up migration'),` is a row, and no marker. If you
- * widen this pattern, `migrate up` may refuse a released file: run `npm run migrate -- check`.
+ * run the down migration together with the up migration. A line such as `('Up migration'),` is a row, and no marker. If
+ * you widen this pattern, `migrate up` may refuse a released file: run `npm run migrate -- check`.
  */
 const LIKE_A_MARKER = new RegExp(String.raw`^[^\w'(]*(?:${LIKE_UP}|${LIKE_DOWN})[\s_-]*migr`, 'i');
 /** A line that git writes if two branches changed the same lines. */

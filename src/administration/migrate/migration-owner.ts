@@ -16,8 +16,8 @@ const OWNERSHIP = `
     pgmigrations is null as "isFirst",
     case
       when owner.id = me.oid then true
-      -- PostgreSQL lets a superuser set every role. But before the first migration, a superuser in the connection string
-      -- is probably a mistake. So it must be a member of the owner, as other roles must
+      -- PostgreSQL lets a superuser set every role. But before the first migration, a superuser in the connection
+      -- string is probably a mistake. So it must be a member of the owner, as other roles must
       when pgmigrations is null and me.rolsuper then
         exists (select from pg_auth_members where roleid = owner.id and member = me.oid)
       else pg_has_role(owner.id, $1)

@@ -106,8 +106,8 @@ async function readCommitted(database: Database, limits: Partial<Limits>): Promi
     return await database.within(
       'read',
       async (session, manager) => ({
-        // `readSeen` comes first, because of `lockBeforeSnapshot`. Its rollback to the savepoint ends the lock, so do not
-        // read the code tables below
+        // `readSeen` comes first, because of `lockBeforeSnapshot`. Its rollback to the savepoint ends the lock, so do
+        // not read the code tables below
         ...(await readSeen(session, manager)),
         revision: await attempt(session, () => readColumn(session, REVISION)),
         state: await readState(session),

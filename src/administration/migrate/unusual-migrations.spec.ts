@@ -51,7 +51,7 @@ describe('a time in a migration', () => {
     ]);
   });
 
-  // The marks are found by patterns. These must not take ', 3, ' for a text, or the zone of one time for that of the next
+  // The patterns must not take ', 3, ' for a text, or the zone of one time for that of the next
   it.each([
     { what: 'a number between two texts', up: `insert into t values ('orderType', 'X', 3, '2031-01-01')` },
     { what: 'another time in a zone', up: `select timestamp '2030-01-01' at time zone 'UTC', 1, '2031-01-01'` },

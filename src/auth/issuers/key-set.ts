@@ -20,7 +20,7 @@ export const REFRESH_INTERVAL_MS = 35_000;
 export const RETRY_INTERVAL_MS = 5_000;
 /**
  * The least pause between two fetches, except that a fetch for an unknown key id may begin earlier. Two fetches whose
- * answers lack a key withdraw it only if they begin this far apart. If you change it, change docs/identity-providers.md.
+ * answers lack a key withdraw it only if they begin this far apart. docs/identity-providers.md names this time.
  */
 const MIN_PAUSE_MS = 1_000;
 const MAX_CALLER_WAIT_MS = 2_000;
