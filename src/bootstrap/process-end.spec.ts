@@ -13,7 +13,7 @@ const logger = {
   flush: async () => void lines.push('flushed'),
 } as never;
 
-/** Stands for the process: the tests send it signals and errors. */
+/** The process that ends. The tests send it signals and errors. */
 let endingProcess: EventEmitter;
 /** The statuses with which the process was ended. A real process would end with the first one. */
 let exitStatuses: number[];

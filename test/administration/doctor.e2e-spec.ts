@@ -77,7 +77,7 @@ it('the doctor waits for a lock of the codes, so that a table that is being repl
 
 it('the doctor says how to find the session that locks the codes', async () => {
   const locked = await createDatabaseToDamage();
-  // For a real lock the doctor would wait as long as lockMs of the transaction kind `read` says
+  // With a real lock, the doctor would wait for lockMs of the transaction kind `read`
   await locked.query(`create function fail_to_lock() returns boolean language plpgsql as $$ begin
       raise lock_not_available using message = 'canceling statement due to lock timeout';
     end $$;

@@ -43,7 +43,7 @@ it('a platform without programs is reported in one sentence with a remedy', asyn
   );
 });
 
-// For root the programs are copied out of the clone, so the folder of the clone does not matter
+// If root runs the demo, the programs are copied out of the clone, so the clone's folder does not matter
 (isRoot ? it.skip : it).each(['$HOME', 'a"b', '`id`', 'back\\slash'])(
   'programs in a folder %s are reported in one sentence with a remedy',
   async (name) => {

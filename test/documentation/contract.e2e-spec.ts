@@ -267,7 +267,7 @@ const STATUS_CASES: readonly StatusCase[] = [
     reply: async (path) => world.get(path, { headers: { ...(await goodHeaders()), 'If-None-Match': '*' } }),
   },
   {
-    status: 400, // a comma stands for a header that is sent twice
+    status: 400, // Node.js joins a header that is sent twice by a comma
     reply: async (path) => world.get(path, { headers: { ...(await goodHeaders()), 'Api-Key': 'a, b' } }),
   },
   {

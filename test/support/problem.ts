@@ -43,7 +43,12 @@ const DETAILS: Readonly<Record<ProblemSlug, RegExp>> = {
     'The metrics cannot be collected.',
   ),
   'not-ready': /./, // the reasons, which test/management/health.spec.ts compares
-  'cannot-verify-credentials': / The credentials may be valid\.$/, // after the reason
+  'cannot-verify-credentials': oneOf(
+    'The list of API keys has not been read yet. The credentials may be valid.',
+    'The list of API keys is too old. The credentials may be valid.',
+    'No signing keys of the issuer are available. The credentials may be valid.',
+    'The signing keys of the issuer could not be fetched. The credentials may be valid.',
+  ),
 };
 
 /** Returns a pattern that only these texts match. */

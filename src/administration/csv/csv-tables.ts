@@ -2,7 +2,10 @@
 import type { Client } from 'pg';
 import { CODE_LIST_VALUE, COMMUNICATION_CODE, type Column, type Table } from '../../database/tables.js';
 
-/** The fields of a row by column. An empty text stands for null. A time is in UTC, in ISO 8601. */
+/**
+ * The fields of a row by column. An empty text stands for null. A time is in UTC and as short as possible, such as
+ * 2027-01-01T00:00:00.5Z. Rows are compared as texts, so with another form each time would be a change.
+ */
 export type Row = Readonly<Record<string, string>>;
 
 /** The tables by their names on the command line. */
