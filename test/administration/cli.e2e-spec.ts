@@ -3,7 +3,7 @@ import { type TestDatabase, createDatabase } from '../support/database.js';
 import { runLine } from '../support/local-program.js';
 import { type Outcome, shell } from '../support/program.js';
 import { useProgramCopy } from '../support/project-copy.js';
-import { until } from '../support/until.js';
+import { Proxy } from '../support/proxy.js';
 
 const { copy, database: plainDatabase } = await useProgramCopy();
 const KEY_ID = '3f0c2a1e-8f57-4d0e-9a55-0c9f6a0c7d11';
@@ -130,17 +130,21 @@ describe('if the reader closes the output early', () => {
 });
 
 describe('each command opens one session:', () => {
-  let counted: TestDatabase;
+  let database: TestDatabase;
+  let proxy: Proxy;
   beforeAll(async () => {
-    counted = await createDatabase();
-    await fill(counted);
-    await counted.close();
+    database = await createDatabase();
+    await fill(database);
+    proxy = await Proxy.before(database.url);
   });
   // `migrate up` applies this file, and `migrate down` undoes it. The files of the copy are reset after each test
   beforeEach(() => {
     copy.add('0100_list', `insert into code_list (name) values ('one');`, `delete from code_list where name = 'one';`);
   });
-  afterAll(() => counted.drop());
+  afterAll(async () => {
+    proxy.close();
+    await database.drop();
+  });
 
   it.each([
     'migrate status',
@@ -154,21 +158,10 @@ describe('each command opens one session:', () => {
     'codes export communication-codes',
     'doctor',
   ])('%s', async (line) => {
-    const before = await countSessions();
-    expect(await run(line, { DATABASE_URL: counted.url })).toMatchObject({ stderr: '' }); // the command is not refused
-    await until(async () => (await countOpenSessions()) === 0 && (await countSessions()) > before);
-    expect((await countSessions()) - before).toBe(1);
+    const before = proxy.connectionCount;
+    expect(await run(line, { DATABASE_URL: proxy.url })).toMatchObject({ stderr: '' }); // the command is not refused
+    expect(proxy.connectionCount - before).toBe(1);
   });
-
-  /** Returns the number of sessions that `counted` has ever had. The query runs in another database. */
-  const countSessions = () => readNumber(`select sessions from pg_stat_database where datname = '${counted.name}'`);
-  const countOpenSessions = () =>
-    readNumber(`select count(*) as sessions from pg_stat_activity where datname = '${counted.name}'`);
-
-  async function readNumber(query: string): Promise<number> {
-    const [row] = await plainDatabase.query<{ sessions: string }>(query);
-    return Number(row?.sessions);
-  }
 });
 
 it('settings of the database and foreign functions in public change neither output nor effect of a command', async () => {

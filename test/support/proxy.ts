@@ -12,11 +12,14 @@ export class Proxy {
   mode: 'pass' | 'refuse' | 'swallow' | 'swallow-queries' = 'pass';
   /** The connection string with the address of the proxy. */
   url: string;
+  /** The connections that clients have opened so far. */
+  connectionCount = 0;
   private readonly sockets = new Set<Socket>();
   private readonly server;
 
   private constructor(target: URL) {
     this.server = createServer((client) => {
+      this.connectionCount += 1;
       if (this.mode === 'refuse') {
         client.destroy();
         return;
