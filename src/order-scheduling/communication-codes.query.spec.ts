@@ -1,15 +1,15 @@
 import { expect, it } from '@jest/globals';
 import { usedHeap } from '../../test/support/process-figures.js';
-import { CommunicationCodesQueryPipe } from './communication-codes.query.js';
+import { CommunicationCodesQueryParser } from './communication-codes.query.js';
 
 const PATH = '/order-scheduling/communication-codes';
 
 it('checks a valid query only once', () => {
-  const pipe = new CommunicationCodesQueryPipe();
+  const parser = new CommunicationCodesQueryParser();
   const target = `${PATH}?codeType=A%20B&code=1`;
-  const query = pipe.transform(target);
+  const query = parser.parse(target);
   expect(query).toEqual({ codeType: 'A B', code: '1' });
-  expect(pipe.transform(target)).toBe(query);
+  expect(parser.parse(target)).toBe(query);
 });
 
 it.each([
@@ -20,11 +20,11 @@ it.each([
     count: 5_000,
   },
 ])('remembers many $name queries in bounded memory', ({ queryOf, count }) => {
-  const pipe = new CommunicationCodesQueryPipe();
+  const parser = new CommunicationCodesQueryParser();
   const before = usedHeap();
   for (let index = 0; index < count; index++) {
     // A new text each time, as Node.js makes it from the bytes of a request
-    pipe.transform(Buffer.from(`${PATH}?${queryOf(index)}`).toString('latin1'));
+    parser.parse(Buffer.from(`${PATH}?${queryOf(index)}`).toString('latin1'));
   }
   expect(usedHeap() - before).toBeLessThan(8 * 1024 ** 2); // MAX_REMEMBERED_QUERIES_BYTES
 });

@@ -1,16 +1,21 @@
-import { Controller, Get } from '@nestjs/common';
+import { Controller, Get, Req } from '@nestjs/common';
+import type { Request } from 'express';
 import type { Answer } from '../http/answer.js';
 import { CodesService } from '../lookups/codes.service.js';
 import { createNotReadyProblem } from '../problems/problem.js';
-import { CommunicationCodesQuery, CommunicationCodesQueryPipe, RequestTarget } from './communication-codes.query.js';
+import { CommunicationCodesQueryParser } from './communication-codes.query.js';
 
 /** The path is part of the contract, documentation/openapi.yaml. */
 @Controller('order-scheduling/communication-codes')
 export class OrderSchedulingController {
-  constructor(private readonly codes: CodesService) {}
+  constructor(
+    private readonly codes: CodesService,
+    private readonly queryParser: CommunicationCodesQueryParser,
+  ) {}
 
   @Get()
-  listCommunicationCodes(@RequestTarget(CommunicationCodesQueryPipe) query: CommunicationCodesQuery): Answer {
+  listCommunicationCodes(@Req() request: Request): Answer {
+    const query = this.queryParser.parse(request.url);
     const answer = this.codes.communicationCodes(query);
     if (!answer) throw createNotReadyProblem(this.codes.absenceReason);
     return answer;
