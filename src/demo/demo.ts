@@ -271,6 +271,9 @@ npm run migrate -- up
 
 ${curl('/order-scheduling/communication-codes?codeType=MY-TYPE')}
 
+5. Take it back: run "npm run migrate -- down", then delete the file in migrations/. If the file
+   stays, the next "up" applies it again, also to any other database.
+
 README.md and docs/administrators.md explain more. Ctrl-C stops everything. The data stays; to start
 afresh, delete ${data} after that.
 `;
