@@ -258,7 +258,7 @@ async function insertKey(session: Session, { client, lifetime }: NewKey): Promis
 
 function describeIssued(title: 'Key' | 'Second key', { id, client, key, expiresAt }: IssuedKey): string {
   const expiry = expiresAt ? `expires at ${expiresAt.toISOString()}` : 'never expires';
-  return `${title} of ${client}, shown this once:\n\n  ${key}\n\nIts id is ${id}; it ${expiry}.`;
+  return `${title} of ${showInvisible(client)}, shown this once:\n\n  ${key}\n\nIts id is ${id}; it ${expiry}.`;
 }
 
 /** Returns an error that does not repeat what was typed: somebody may have typed a key instead of an id. */

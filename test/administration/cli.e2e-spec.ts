@@ -59,6 +59,15 @@ describe('a wrong command line is refused in one sentence, with status 1:', () =
       line: 'codes export foo',
       sentence: /^value 'foo' is invalid for argument 'LIST'\. Allowed choices are .*\. Usage: .*\n$/,
     },
+    {
+      line: 'migrate down 0',
+      sentence:
+        /^value '0' is invalid for argument 'COUNT'\. Write a number from 1 to 9999, .* Usage: .* down \[options\] \[COUNT\]\n$/,
+    },
+    {
+      line: 'codes show --at 2027\u00a0', // an invisible character that was copied with the time
+      sentence: /^option '--at <TIME>' argument '2027\\u00a0' is invalid\. .*\n$/,
+    },
     { line: 'doctor now', sentence: /^"now" is not known\. Write - to read credentials from standard input\.\n$/ },
   ])('$line', async ({ line, sentence }) => {
     const stderr = expect.stringMatching(sentence);

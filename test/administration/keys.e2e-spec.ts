@@ -107,6 +107,18 @@ describe('keys issue', () => {
     const { stdout } = await keys('issue', '--client', 'endless');
     expect(stdout).toMatch(/; it never expires\.$/m);
   });
+
+  it("shows invisible characters of the client's name, which a database of an earlier release accepts", async () => {
+    const older = await createDatabase();
+    await older.query('alter table api_key drop constraint api_key_client_has_no_invisible_characters');
+    const { stdout } = await runLocally({
+      program: 'keys',
+      words: ['issue', '--client', 'In\u200bvisible'],
+      environment: { DATABASE_URL: older.urlOf('order_lookup_owner') },
+    });
+    await older.drop();
+    expect(stdout).toContain(String.raw`Key of In\u200bvisible, shown this once`);
+  });
 });
 
 it.each([

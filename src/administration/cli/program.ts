@@ -13,6 +13,7 @@ import { DatabaseError } from 'pg';
 import { findRemedy } from '../../database/database-errors.js';
 import { toMessage } from '../../telemetry/error-message.js';
 import type { Terminal } from './ask.js';
+import { showInvisible } from './invisible-characters.js';
 
 /** The arguments, variables, streams and status of a program: those of `process`, or those that a test gives. */
 export interface ProgramIo {
@@ -60,7 +61,8 @@ export async function runProgram(program: Command, io: ProgramIo): Promise<void>
     const isHelp = error instanceof CommanderError && error.exitCode === 0;
     if (isHelp) return; // commander has printed the help
     const sentence = error instanceof CommanderError ? describeUsage(error, program, io) : describeError(error);
-    io.stderr.write(`${sentence}\n`);
+    const lines = sentence.split('\n').map(showInvisible); // the sentence may quote what was typed
+    io.stderr.write(`${lines.join('\n')}\n`);
     io.exitCode = 1;
   }
 }

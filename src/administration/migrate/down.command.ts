@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import type { Database } from '../../database/database.js';
 import { isAgreed } from '../cli/ask.js';
 import { OperatorError } from '../../telemetry/error-message.js';
@@ -41,9 +41,7 @@ async function undoLast(io: ProgramIo, database: Database, count: number, isYesG
 
 function parseCount(text: string): number {
   if (COUNT.test(text)) return Number(text);
-  throw new OperatorError(
-    `"${text}" is not a number of migrations. Give a number from 1 to 9999, or none to undo one migration.`,
-  );
+  throw new InvalidArgumentError('Write a number from 1 to 9999, or no number to undo one migration.');
 }
 
 /** Returns the last migrations, the newest first. */
