@@ -24,7 +24,7 @@ if (wanted.length === 0) {
   process.exit(1);
 }
 
-const platform = `${process.platform.replace('win32', 'windows')}-${process.arch}`;
+const platform = `${process.platform}-${process.arch}`;
 for (const major of wanted) {
   const folder = resolve('.data', 'postgresql', major);
   mkdirSync(folder, { recursive: true });

