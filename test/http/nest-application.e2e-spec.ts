@@ -1,5 +1,5 @@
-// AppModule in a testing module, beside a module like those of Nest's manual. Its decorators, and the requests and
-// responses of Express, work as usual. Every exception becomes a problem document.
+// AppModule in a testing module, beside a module like those of Nest's manual. In that module, Nest's decorators, and the
+// requests and responses of Express, work as usual. Every exception becomes a problem document.
 import 'reflect-metadata';
 import { EventEmitter, once } from 'node:events';
 import { PassThrough, Readable } from 'node:stream';
@@ -42,8 +42,8 @@ class WrapInterceptor implements nest.NestInterceptor {
 
 /** Emits an event when `GET /notes/slow` begins. The test emits another when the request may end. */
 const slow = new EventEmitter();
-/** The number of calls of `POST /notes/counted` that were executed. */
-let counted = 0;
+/** The number of executed calls of `POST /notes/counted/NAME`, by NAME. Each test has a name of its own. */
+const counts = new Map<string, number>();
 
 @nest.Controller('notes')
 class NotesController {
@@ -135,9 +135,9 @@ class NotesController {
   ) {
     return note;
   }
-  @Post('counted') count() {
-    counted += 1;
-    return { counted };
+  @Post('counted/:name') count(@Param('name') name: string) {
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+    return {};
   }
 }
 
@@ -308,7 +308,7 @@ describe('the application answers with a problem document', () => {
     { path: '/notes/failure/503', title: 'Service Unavailable', status: 503, detail: UNEXPECTED },
     { path: '/notes/failure/504', title: 'Gateway Timeout', status: 504, detail: UNEXPECTED },
     { path: '/notes/failure/599', title: 'Error', status: 599, detail: UNEXPECTED },
-    { path: '/notes/failure/1000', slug: 'internal-error', detail: UNEXPECTED },
+    { path: '/notes/failure/1000', slug: 'internal-error', detail: UNEXPECTED }, // 1000 is no status of HTTP
     { path: '/notes/fault', slug: 'internal-error', detail: UNEXPECTED },
     { path: '/notes/unreadable-file', slug: 'internal-error', detail: UNEXPECTED },
     {
@@ -369,14 +369,14 @@ it('the log contains the message of an exception whose answer is a 503', async (
 
 it('a request that follows a request with Connection: close never runs', async () => {
   const last = requestTo('/notes', { ...caller, Connection: 'close' });
-  const next = requestTo('/notes/counted', caller, 'POST');
+  const next = requestTo('/notes/counted/after-close', caller, 'POST');
   const { responses } = await exchange(Number(new URL(base).port), requestTo('/notes', caller) + last + next);
   expect(responses).toHaveLength(2);
   expect((await ask({ path: '/notes' })).status).toBe(200); // by now the other request would have run
-  expect(counted).toBe(0);
+  expect(counts.has('after-close')).toBe(false);
 });
 
-it('garbage after a slow request cuts the connection, so that no client takes a 400 for its answer', async () => {
+it('garbage after a slow request cuts the connection, so that no client takes a 400 for the slow answer', async () => {
   const beginning = once(slow, 'begin');
   const garbage = exchange(Number(new URL(base).port), [requestTo('/notes/slow', caller), 'garbage\r\n\r\n']);
   await beginning;
@@ -397,8 +397,8 @@ it('if a file fails while it is sent, the connection is cut immediately', async 
 });
 
 it('a request beyond the rate limit is never executed', async () => {
-  const request = { path: '/notes/counted', method: 'POST', headers: limitedCaller };
+  const request = { path: '/notes/counted/limited', method: 'POST', headers: limitedCaller };
   const replies = await Promise.all(Array.from({ length: REQUESTS_PER_MINUTE + 20 }, () => ask(request)));
   const accepted = replies.filter(({ status }) => status === 201);
-  expect([counted, accepted.length]).toEqual([REQUESTS_PER_MINUTE, REQUESTS_PER_MINUTE]);
+  expect([counts.get('limited'), accepted.length]).toEqual([REQUESTS_PER_MINUTE, REQUESTS_PER_MINUTE]);
 });
