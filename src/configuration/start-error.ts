@@ -6,6 +6,12 @@ export class StartError extends Error {}
 /** Returns the message of an error that the user can correct, or the stack if the program itself is faulty. */
 export function describeStartFailure(error: unknown): string {
   if (!types.isNativeError(error)) return String(error);
-  const isCorrectable = error instanceof StartError || 'code' in error; // such as EADDRINUSE for a taken port
+  const isCorrectable = error instanceof StartError || isOfEnvironment(error);
   return isCorrectable ? error.message : (error.stack ?? error.message);
+}
+
+/** Returns whether the error has a code such as ENOSPC or 57P01. Node.js also gives codes to errors of the program. */
+function isOfEnvironment(error: Error): boolean {
+  const isOfProgram = ['TypeError', 'RangeError'].includes(error.name); // such as ERR_INVALID_ARG_TYPE
+  return 'code' in error && !isOfProgram;
 }
