@@ -1,7 +1,9 @@
 import { expect, it } from '@jest/globals';
 import { explainFetchError, explainStatus } from './issuer-fault.js';
+import { REFRESH_INTERVAL_MS, RETRY_INTERVAL_MS } from './key-set.js';
 
 const ADDRESS = 'https://a/jwks';
+const INTERVALS = `every ${REFRESH_INTERVAL_MS / 1000} s, and every ${RETRY_INTERVAL_MS / 1000} s after a failure`;
 
 it.each([
   { code: 'ENOTFOUND', found: 'DNS does not know the host', remedy: 'Correct the host' },
@@ -49,7 +51,7 @@ it.each([
   { status: 403, remedy: 'without credentials' },
   { status: 404, remedy: 'OAUTH_ISSUER has to be exactly the iss' },
   { status: 407, remedy: 'The proxy demands credentials' },
-  { status: 429, remedy: 'allow more requests' },
+  { status: 429, remedy: `allow more requests: each replica asks ${INTERVALS}` },
   { status: 503, remedy: "call the issuer's team" },
   { status: 204, remedy: 'Status 200 is needed' },
 ])('status $status has a remedy: $remedy', ({ status, remedy }) => {

@@ -172,7 +172,9 @@ function findStatusRemedy(status: number): string {
   if (status === 401 || status === 403) {
     return 'Have the issuer, or the firewall in front of it, answer at this address without credentials';
   }
-  if (status === 429) return 'Have the issuer allow more requests: each replica asks twice a minute';
+  if (status === 429) {
+    return 'Have the issuer allow more requests: each replica asks every 35 s, and every 5 s after a failure';
+  }
   if (status >= 500) return "The issuer, or the gateway in front of it, fails: call the issuer's team";
   return 'Status 200 is needed: correct the address, or the issuer';
 }
