@@ -5,8 +5,12 @@ import { version } from './version.js';
 /** Further clients are counted together as `other`, because each client's label adds a series for each status. */
 const MAX_NAMED_CLIENTS = 1_000;
 const OTHER_CLIENTS = 'other';
-/** The statuses whose series begin at 0. If a series began at 1, Prometheus would not see the first error. */
-const ALERTED_STATUSES = [401, 403, 500];
+/**
+ * The statuses that alerts watch. Their series begin at 0: if a series began at 1, Prometheus would not see the first
+ * error.
+ */
+const ALERTED_STATUSES = [401, 403, 500, 503];
+const ALERTED_STATUSES_OF_CLIENT = [401, 403];
 /** The name of the operation, in metrics and log, if no route was found. */
 export const NO_OPERATION = 'none';
 /** The upper bounds of the buckets, in seconds. Keep 0.25 s, because the alert on slow answers needs it. */
@@ -142,7 +146,7 @@ export class Metrics implements OnModuleInit {
     if (this.namedClients.has(client)) return client;
     if (this.namedClients.size >= MAX_NAMED_CLIENTS) return OTHER_CLIENTS;
     this.namedClients.add(client);
-    for (const status of ALERTED_STATUSES) this.clientRequests.inc({ client, status }, 0);
+    for (const status of ALERTED_STATUSES_OF_CLIENT) this.clientRequests.inc({ client, status }, 0);
     return client;
   }
 
