@@ -6,8 +6,10 @@ import { escapeLiteral } from 'pg';
  * The settings that results depend on. They are `local`, because a pooler gives the session to another client later.
  *
  * DANGER: somebody may create a function or operator in `public` whose types fit the arguments better than PostgreSQL's
- * own. Our SQL would call it (docs/decisions.md#the-search-path). Write `pg_catalog.` before functions that take any
- * type. Cast a regclass to oid before you compare it with an oid: PostgreSQL itself has no `=` for these two types.
+ * own. Our SQL would call it (docs/decisions.md#the-search-path). So keep two rules:
+ * - Write `pg_catalog.` before functions that take any type.
+ * - Cast a regclass to oid before you compare it with an oid. PostgreSQL itself compares the two as oids, but it would
+ *   prefer an operator `=` for oid and regclass in `public`.
  */
 const RESULT_SETTINGS = [
   'set local search_path = public, pg_temp',
@@ -158,7 +160,7 @@ export const DOCUMENTED_OWNER = 'order_lookup_owner';
  */
 const SET_OWNER = `do $$ declare owner name; begin
   select coalesce(
-    (select pg_get_userbyid(relowner) from pg_class where oid = to_regclass('public.pgmigrations')),
+    (select pg_get_userbyid(relowner) from pg_class where oid = to_regclass('public.pgmigrations')::oid),
     (select rolname from pg_roles where rolname = '${DOCUMENTED_OWNER}'),
     current_user
   ) into owner;
