@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Client, DatabaseError } from 'pg';
 import { hashApiKey } from '../auth/api-keys/api-key.js';
 import { StartError } from '../configuration/start-error.js';
-import { findFreePort } from './ports.js';
+import { choosePort } from './ports.js';
 import { findStartRemedy } from './postgres-failures.js';
 import { findPrograms, isRoot } from './postgres-programs.js';
 import { PostgresServer } from './postgres-server.js';
@@ -165,7 +165,7 @@ export class DemoDatabase {
     const { server, password } = this;
     try {
       if (!server.isInitialised) await server.initialise(password);
-      await server.start(await findFreePort(USUAL_PORT));
+      await server.start(await choosePort(USUAL_PORT));
       return undefined;
     } catch (error) {
       return error as Error;

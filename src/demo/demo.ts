@@ -21,7 +21,7 @@ import { readConfiguration } from '../configuration/read-configuration.js';
 import { StartError } from '../configuration/start-error.js';
 import { DemoDatabase } from './demo-database.js';
 import { makeSigningKey, serveIssuer } from './issuer.js';
-import { findFreePort, listen } from './ports.js';
+import { choosePort, listenPreferably } from './ports.js';
 import { findDatabaseFolder } from './postgres-programs.js';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
@@ -62,7 +62,7 @@ export async function startDemo(addStop: (stop: () => Promise<unknown>) => void)
   const secret = await readOrMake('client-secret', /^\w+$/, () => randomBytes(12).toString('hex'));
   const signingKey = await readOrMake('issuer-key.json', /^\{.*\}$/, makeSigningKey);
   const issuer = createServer();
-  const issuerUrl = `http://${HOST}:${await listen(issuer, USUAL_PORTS.issuer)}`;
+  const issuerUrl = `http://${HOST}:${await listenPreferably(issuer, USUAL_PORTS.issuer)}`;
   addStop(async () => issuer.close());
   await serveIssuer(issuer, {
     url: issuerUrl,
@@ -197,7 +197,7 @@ async function findPorts({ PORT, MANAGEMENT_PORT }: NodeJS.ProcessEnv): Promise<
 /** Returns the port that is set, or else the usual port. If that port is 0 or taken, returns a free port. */
 async function findPort(set: string | undefined, usual: number): Promise<number> {
   const wanted = set ? Number(set) : usual;
-  const port = await findFreePort(wanted);
+  const port = await choosePort(wanted);
   const isTaken = wanted !== 0 && port !== wanted;
   if (set && isTaken) process.stderr.write(`Port ${set} is taken: the demo has ${port} instead.\n`);
   return port;
