@@ -1,4 +1,4 @@
-// Describes a plan to people: pending migrations, totals, what would be refused, and the first lines of each list.
+// Describes a plan to people: pending migrations, totals, refusals (plan.ts), and the first lines of each list.
 import { groupBy } from '../../lookups/group-by.js';
 import { showInvisible } from '../cli/invisible-characters.js';
 import { type Change, formatPlace } from './code-changes.js';
@@ -48,7 +48,7 @@ export function describeEffects(plan: Plan, extent: Extent): string[] {
 
 function countChanges({ changes, refusals }: Plan): string {
   if (changes.length === 0) {
-    return refusals.length === 0 ? 'Callers see no difference.' : 'Callers see this:';
+    return refusals.length === 0 ? 'Callers see no difference.' : 'This can break clients:';
   }
   const kinds = [...groupBy(changes, ({ kind }) => kind)];
   const totals = kinds.map(([kind, ofKind]) => `${ofKind.length} ${kind}`).join(', ');
@@ -63,12 +63,12 @@ function sortByDanger(changes: readonly Change[]): Change[] {
   return changes.toSorted((one, other) => Number(one.breaks === undefined) - Number(other.breaks === undefined));
 }
 
-/** Returns the line of a change. An order, which may be long, is the last part, because `shorten` cuts the end. */
+/** Returns the line of a change. A new order of values may be long, so it is the last part: `shorten` cuts the end. */
 function describeChange(change: Change): string {
-  const { kind, withdrawn = false, breaks: danger, at, order } = change;
+  const { kind, withdrawn: isWithdrawn = false, breaks: danger, at, order } = change;
   const words: string[] = [SIGNS[kind]];
   if (order === undefined) words.push(describeSubject(change));
-  if (withdrawn) words.push('no longer');
+  if (isWithdrawn) words.push('no longer');
   words.push(kind);
   if (at !== undefined) words.push(`at ${at}`);
   if (danger !== undefined) words.push(`(${danger})`);
