@@ -12,18 +12,22 @@ import {
 } from 'class-validator';
 import { isIssuerAddress, isKeyAddress } from './key-address.js';
 
-/** The end of the message about a value in quotes, which the shell or the reader of an env file should have removed. */
-export const IS_QUOTED = 'is in two pairs of quotes, or in a file that keeps quotes: remove the quotes of the value';
+/** The end of the message about a variable whose value begins and ends with a quote. */
+export const IS_QUOTED =
+  'has quotes in its value, because it has two pairs of quotes, or its file keeps all quotes: remove the quotes';
 export const isQuoted = (text: string): boolean => /^(".*"|'.*')$/s.test(text);
 
 const HOST_FORM = /^[A-Za-z0-9.:_-]*$/;
-/** A scope of RFC 6749, ASCII without space, " and \. A comma is not allowed, either. */
+/** A scope of RFC 6749: printable ASCII except the space, `"` and `\`. We do not allow a comma, either. */
 const SCOPE_FORM = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]*$/;
 /** Such as https://orders.example.com/gateway: ASCII without @, ? and #, and no slash at the end. */
 const PUBLIC_ADDRESS_FORM = /^https?:\/\/[\w.~!$&'()*+,;=:%[\]/-]+(?<!\/)$/i;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
-/** All environment variables of the service. A default also sets the type. `.env.example` explains each variable. */
+/**
+ * All environment variables of the service. The text of a variable is converted to the type of its default.
+ * `.env.example` explains each variable.
+ */
 export class Configuration {
   /** The address to listen on. If it is empty, the service listens on all addresses of IPv4 and IPv6. */
   @Matches(HOST_FORM, needed('a host name or an IP address to listen on'))
@@ -111,16 +115,14 @@ export class Configuration {
   @Rule((level: string) => LOG_LEVELS.includes(level.toLowerCase()), needed(`one of ${LOG_LEVELS.join(', ')}`))
   LOG_LEVEL = 'info';
 
-  /** PUBLIC_BASE_URL. If it ends with BASE_PATH, that end is cut off. Empty if PUBLIC_BASE_URL is not set. */
-  get serverAddress(): string {
-    const { PUBLIC_BASE_URL: url, BASE_PATH: path } = this;
-    const endsWithPath = path !== '' && url !== '' && new URL(url).pathname.endsWith(path);
-    return endsWithPath ? url.slice(0, -path.length) : url;
-  }
-
-  /** The address in front of the path of each operation. If PUBLIC_BASE_URL is not set, it is only BASE_PATH. */
+  /**
+   * The address in front of the path of each operation: PUBLIC_BASE_URL, and BASE_PATH unless PUBLIC_BASE_URL already
+   * ends with it. If PUBLIC_BASE_URL is not set, the address is only BASE_PATH.
+   */
   get baseAddress(): string {
-    return this.serverAddress + this.BASE_PATH;
+    const { PUBLIC_BASE_URL: url, BASE_PATH: path } = this;
+    const endsWithPath = url !== '' && new URL(url).pathname.endsWith(path);
+    return endsWithPath ? url : url + path;
   }
 }
 

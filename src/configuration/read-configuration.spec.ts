@@ -159,7 +159,8 @@ it.each([
   { OAUTH_ISSUER: 'http://[::1]:9000', OAUTH_JWKS_URI: 'https://a.example/jwks?p=policy' },
   { OAUTH_ISSUER: 'http://issuer:9000', OAUTH_ALLOW_HTTP: 'true' },
   { OAUTH_ISSUER: 'https://a.example , https://b.example/' },
-  { OAUTH_ISSUER: 'https://a,http://b?c,urn:d', OAUTH_JWKS_URI: ',https://b/?p=q,https://d' }, // b and d are only names
+  // The second and the third issuer are no addresses of metadata, but OAUTH_JWKS_URI has the addresses of their keys
+  { OAUTH_ISSUER: 'https://a,http://b?c,urn:d', OAUTH_JWKS_URI: ',https://b/?p=q,https://d' },
   { OAUTH_AUDIENCE: '', OAUTH_CLIENTS: 'one, two' },
   { LOGLEVEL: 'x', DATABASE: 'x', OAUTH_REQUIRED_SCOPES: '' }, // only OAUTH_… is refused if it is unknown and set
   { LOG_LEVEL: 'Warn' },
@@ -180,11 +181,12 @@ it.each([
   { name: 'OAUTH_CLIENTS', value: '"one,two"' },
 ])('says once that the value of $name has quotes: $value', ({ name, value }) => {
   expect(faults({ ...complete, [name]: value })).toEqual([
-    `${name} is in two pairs of quotes, or in a file that keeps quotes: remove the quotes of the value`,
+    `${name} has quotes in its value, because it has two pairs of quotes, or its file keeps all quotes: remove the quotes`,
   ]);
 });
 
-// Without the check, `u:12` of postgres://u:12/ss@host would be host and port, and messages would show the 12
+// In each password, a character is not escaped. `postgres://u:12/ss@host` could be read as the host u with the port 12,
+// and then a message would show a part of the password
 const UNESCAPED_PASSWORDS = ['p/ss', 'p?ss', 'p#ss', 'p@ss/w', 'p,ss@/w,rd', '12/ss', '12?ss', '12#ss', 'p@12/ss'];
 const PASSWORDS_LIKE_A_QUERY = ['12?x=ss', '12/w?x=ss', 'p@12?x=ss', '12?user=p&x=ss'];
 const SEVERAL_HOSTS = /^DATABASE_URL names several hosts: name one that leads to the primary/;
@@ -245,32 +247,13 @@ it.each(['DATABASE_URL', 'OAUTH_ISSUER', 'OAUTH_JWKS_URI', 'PUBLIC_BASE_URL', 'C
 );
 
 it.each([
-  { url: '', path: '/lookups', server: '', base: '/lookups' },
-  {
-    url: 'https://x.example',
-    path: '/lookups',
-    server: 'https://x.example',
-    base: 'https://x.example/lookups',
-  },
-  {
-    url: 'https://x.example/lookups',
-    path: '/lookups',
-    server: 'https://x.example',
-    base: 'https://x.example/lookups',
-  },
-  {
-    url: 'https://lookups', // the host looks like BASE_PATH
-    path: '/lookups',
-    server: 'https://lookups',
-    base: 'https://lookups/lookups',
-  },
-  {
-    url: 'https://x.example/gw/a',
-    path: '/a',
-    server: 'https://x.example/gw',
-    base: 'https://x.example/gw/a',
-  },
-])('PUBLIC_BASE_URL=$url with BASE_PATH=$path means the base address $base', ({ url, path, server, base }) => {
-  const read = readConfiguration({ ...complete, PUBLIC_BASE_URL: url, BASE_PATH: path });
-  expect([read.serverAddress, read.baseAddress]).toEqual([server, base]);
+  { url: '', path: '/lookups', base: '/lookups' },
+  { url: 'https://x.example', path: '', base: 'https://x.example' },
+  { url: 'https://x.example', path: '/lookups', base: 'https://x.example/lookups' },
+  { url: 'https://x.example/lookups', path: '/lookups', base: 'https://x.example/lookups' },
+  { url: 'https://lookups', path: '/lookups', base: 'https://lookups/lookups' }, // the host looks like BASE_PATH
+  { url: 'https://x.example/gw/a', path: '/a', base: 'https://x.example/gw/a' },
+])('PUBLIC_BASE_URL=$url with BASE_PATH=$path means the base address $base', ({ url, path, base }) => {
+  const { baseAddress } = readConfiguration({ ...complete, PUBLIC_BASE_URL: url, BASE_PATH: path });
+  expect(baseAddress).toBe(base);
 });
