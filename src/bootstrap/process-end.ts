@@ -13,9 +13,10 @@ type RunningService = Pick<Service, 'logger' | 'stop'>;
 type EndingProcess = Pick<NodeJS.Process, 'on' | 'exit' | 'stderr'>;
 
 /**
- * Ends the process. After a signal, it stops the service in order, with status 0. A further signal, more than a second
- * later, ends the process immediately. After an uncaught error, nobody knows the state of the process. So only the log
- * is flushed, and the status is 1.
+ * Ends the process. After a signal, it stops the service in order. Then the status is 0, or 1 if the stop failed. A
+ * further signal, more than a second later, ends the process immediately.
+ *
+ * After an uncaught error, nobody knows the state of the process. So only the log is flushed, and the status is 1.
  *
  * Process 1 of a container ignores signals without a listener. So call `listen` before the service is loaded.
  */

@@ -24,8 +24,8 @@ const UNKNOWN_CA: Meaning = {
 const UNREACHABLE: Meaning = { mayBecomeReachable: true, connectRemedy: START_SERVER };
 const CHECK_CONNECTION = 'Check the connection string, and that the server runs.';
 const STANDBY =
-  'This server is a hot standby, which takes no changes: name the primary in the connection string. To read here, ' +
-  'the default isolation of the role must not be serializable: a standby refuses such a role. On the primary: ' +
+  'This server is a hot standby, which takes no changes: name the primary in the connection string. If even reading ' +
+  'fails, the default isolation of the role is serializable, which a standby refuses. Change it on the primary: ' +
   "alter role ROLE in database DATABASE set default_transaction_isolation = 'read committed';";
 /** Lists the sessions that have a lock on a table, except the session that runs the query. */
 const SHOW_LOCKS =
@@ -75,7 +75,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
     connectRemedy: 'Allow the role to connect: grant connect on database DATABASE to ROLE;',
     commandRemedy: 'Name a role that may do this in the connection string, such as order_lookup_owner.',
   },
-  // check_violation: outside of migrations, the name of an API key's client is the only text that a user chooses
+  // check_violation: outside of migrations, the client of an API key is the only text of a user that has a constraint
   '23514': { commandRemedy: 'Shorten the text, or remove spaces around it and characters that nobody sees.' },
   // undefined_table
   '42P01': {

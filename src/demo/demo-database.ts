@@ -40,7 +40,7 @@ const NO_LOOPBACK = new Set<string | undefined>(['ENETUNREACH', 'EADDRNOTAVAIL']
 const CONNECT_LIMIT_MS = 5_000;
 /** The limit of a start. After a kill, the server repairs its data before it accepts sessions. */
 const START_LIMIT_MS = 60_000;
-/** If no server answers, a lock file of this age is stale. A younger one may be that of a server that is starting. */
+/** If no server answers, `postmaster.pid` is stale at this age. A younger file may be that of a server that starts. */
 const STALE_LOCK_FILE_MS = 10_000;
 const START_ATTEMPTS = 3;
 
@@ -113,7 +113,7 @@ export class DemoDatabase {
           `${this.data} to start afresh.`,
       );
     }
-    // The first start is known by the missing key. Codes may exist already, because migrations may add them
+    // At the first start the demo has no key yet. Codes may exist already then, because migrations may add them
     const { rowCount } = await session.query("select from api_key where client = 'demo' limit 1");
     if (rowCount === 0) await session.query(SAMPLES);
     await session.query(
@@ -124,7 +124,7 @@ export class DemoDatabase {
     );
   }
 
-  /** Returns a session, or undefined if our server does not have the port: any other server refuses our password. */
+  /** Returns a session, or undefined if our server is not at its port. Another server there refuses our password. */
   private async connect(sinceMs = performance.now()): Promise<Client | undefined> {
     const { lockFile } = this.server;
     if (!lockFile?.port) return undefined;

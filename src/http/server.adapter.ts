@@ -32,7 +32,8 @@ export class ServerAdapter extends ExpressAdapter {
     this.httpServer = server;
   }
 
-  // Nest calls one of these five methods for each route of a controller
+  // Nest calls these methods for routes with @Get, @Post, @Put, @Patch and @Delete. Routes with other decorators work,
+  // but the header Allow does not name their methods
   override get(path: unknown, handler?: unknown): unknown {
     return this.register('get', path, handler);
   }
@@ -80,7 +81,8 @@ export class ServerAdapter extends ExpressAdapter {
 
 function createExpress({ TRUSTED_PROXY_HOPS }: Configuration): Express {
   const app = express();
-  // Express reads these two settings of the router only once, when the constructor of Nest's adapter uses the app
+  // Express reads these two settings when it makes its router, which is at the first `app.use`. The constructor of
+  // Nest's adapter calls `app.use`, so it would be too late after that constructor
   app.enable('case sensitive routing').enable('strict routing');
   app.disable('x-powered-by').set('trust proxy', TRUSTED_PROXY_HOPS);
   return app;
@@ -100,7 +102,7 @@ function createServerOptions({ KEEP_ALIVE_SECONDS }: Configuration): ServerOptio
   return options;
 }
 
-/** Returns a listener that runs Express for each request. Express calls back if it cannot parse the target. */
+/** Returns a listener that runs Express for each request. If Express cannot parse the target, it calls the function. */
 function toRequestListener(app: Express): RequestListener {
   return (request, response) => {
     // A packet may contain thousands of requests. Node.js runs them all, also after we have closed the connection

@@ -17,7 +17,7 @@ export interface Circumstances {
   readonly issues?: readonly Issue[];
   /** Further header fields of the answer. A list gives one line for each value. */
   readonly headers?: Readonly<Record<string, string | string[]>>;
-  /** The status, if it differs from the status of the type. */
+  /** The status, if it differs from the status of the type. `about:blank` has no status of its own, so it needs one. */
   readonly status?: number;
 }
 

@@ -50,16 +50,17 @@ describe('codes show', () => {
     expect(await show()).toEqual({ status: 0, stdout: await fetchAnswers(), stderr: '' });
   });
 
-  it.each(AREAS_WITH_PATHS)('with --area prints the unchanged answer of $area', async ({ area, path }) => {
+  it.each(AREAS_WITH_PATHS)('with --area prints only the answer of $area, byte for byte', async ({ area, path }) => {
     const { stdout } = await show('--area', area);
     expect(stdout).toBe((await world.get(path)).text);
   });
 
-  it('prints the answers of a future time, and just before this time the answers of now', async () => {
+  it('prints with --at what the service answers at that time', async () => {
     const futureMs = Date.now() + HOUR_MS;
+    // At the future time a value begins, and all communication codes end
     await commitAndAwait(
       `insert into code_list_value (code_list, value, valid_from) values ('orderType', 'To come', ${toSql(futureMs)});
-       update communication_code set valid_from = null, valid_until = ${toSql(futureMs)}`,
+       update communication_code set valid_until = ${toSql(futureMs)}`,
       'Committed after the change',
     );
     const before = await fetchAnswers();
@@ -98,7 +99,7 @@ describe('codes show', () => {
       sentence: /Allowed choices are order-update, order-capture-v2, /,
     },
   ])('refuses $words in one sentence', async ({ words, sentence }) => {
-    expect(await findRefusal(...words)).toMatch(sentence);
+    expect(await readRefusal(...words)).toMatch(sentence);
   });
 
   it('reads a date as the beginning of that day in UTC', async () => {
@@ -110,7 +111,7 @@ describe('codes show', () => {
       `create table kept as select * from area_property; delete from area_property where area = 'order-update'`,
     );
     try {
-      expect(await findRefusal()).toMatch(
+      expect(await readRefusal()).toMatch(
         /^The committed codes cannot be served: the area order-update .*\. Until this is corrected, callers get the former/,
       );
     } finally {
@@ -121,7 +122,7 @@ describe('codes show', () => {
   });
 
   /** Returns the one line with which the command refuses. */
-  async function findRefusal(...words: string[]): Promise<string> {
+  async function readRefusal(...words: string[]): Promise<string> {
     const { status, stdout, stderr } = await show(...words);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toMatch(/^[^\n]+\n$/);

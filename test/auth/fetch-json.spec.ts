@@ -99,7 +99,7 @@ const FULL_SERVER = `
   });
 `;
 
-it('a fetch waits longer than 250 ms, the limit of Node.js, for a connection whose first packet is lost', async () => {
+it('a fetch waits longer than 250 ms, the limit of Node.js for each address, if the first packet is lost', async () => {
   const gate = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(FULL_SERVER, { eval: true, workerData: gate });
   const [port] = (await once(worker, 'message')) as [number];
@@ -109,7 +109,7 @@ it('a fetch waits longer than 250 ms, the limit of Node.js, for a connection who
     // The first packet to 127.0.0.1 is lost, and nobody listens at ::1
     const addresses = ['127.0.0.1', '::1'].map((address) => ({ address, family: isIP(address) }));
     found(null, addresses);
-    Atomics.store(gate, 0, 1);
+    Atomics.store(gate, 0, 1); // opens the gate only now, because `found` has sent the first packet
     Atomics.notify(gate, 0);
   };
   jest.spyOn(dns, 'lookup').mockImplementation(lookup as unknown as typeof dns.lookup);

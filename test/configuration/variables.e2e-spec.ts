@@ -26,7 +26,10 @@ const TESTED_ELSEWHERE: Record<string, readonly string[]> = {
   'src/configuration/read-configuration.spec.ts': ['OAUTH_ALLOW_HTTP'],
   'src/telemetry/tracing.spec.ts': ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_SDK_DISABLED'],
 };
-/** The service does not take this address for loopback, and nobody listens on it. */
+/**
+ * Only a name, because it is http and not a loopback address: the service fetches no metadata there. So the keys come
+ * from OAUTH_JWKS_URI alone.
+ */
 const ISSUER = 'http://0.0.0.0:1';
 const AUDIENCE = 'https://other.example';
 const LOOKUP = `/base${PATHS.orderUpdate}`;
@@ -50,7 +53,10 @@ async function statusOf(path: string, claims: Record<string, string> = {}): Prom
   return status;
 }
 
-/** Asserts that only requests with traceparent have a span: the other requests of this file have none. */
+/**
+ * Asserts that only requests with traceparent have a span: the other requests of this file have none. With the default
+ * of OTEL_TRACES_SAMPLER or of OTEL_TRACES_SAMPLER_ARG, the other requests would have a span, too.
+ */
 async function expectOnlyChildrenAreTraced(): Promise<void> {
   const spans = await collector.received(TRACE_IDS.length);
   expect(spans.map(({ traceId }) => traceId)).toEqual(TRACE_IDS);

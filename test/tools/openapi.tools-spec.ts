@@ -86,7 +86,8 @@ it('the collection of docs/integrators.md gets 200 for each operation if only it
 
 describe('the clients of docs/integrators.md, in an empty folder', () => {
   const blocks = readBlocks('docs/integrators.md').filter(({ heading }) => heading === 'A typed client');
-  const [generate = '', program = '', compile = '', python = ''] = blocks.map(({ text }) => text);
+  // The blocks come in the order of the page
+  const [generate = '', program = '', compileAndRun = '', python = ''] = blocks.map(({ text }) => text);
   const stdout = 'CONFIRMED Sample: confirmed\n';
   const here = (command: string, environment: Record<string, string> = {}) =>
     shell(command, folder, { API: world.service.url, KEY: world.key.key, TOKEN: world.token, ...environment });
@@ -106,7 +107,7 @@ describe('the clients of docs/integrators.md, in an empty folder', () => {
     expect(await here(generate)).toMatchObject({ status: 0 });
     writeFileSync(join(folder, 'codes.ts'), program);
     writeFileSync(join(folder, 'codes.py'), python);
-    expect(await here(compile)).toMatchObject({ status: 0, stdout });
+    expect(await here(compileAndRun)).toMatchObject({ status: 0, stdout });
   });
   afterAll(() => void gateway.close());
 
@@ -146,6 +147,6 @@ describe('the clients of docs/integrators.md, in an empty folder', () => {
     const [makeTypes = ''] = /^npx openapi-typescript .*$/m.exec(generate) ?? [];
     const fromOlder = makeTypes.replace('openapi.json', 'openapi-3.0.json');
     expect(await here(`rm codes.js order-lookups.d.ts && ${fromOlder}`)).toMatchObject({ status: 0 });
-    expect(await here(compile)).toMatchObject({ status: 0, stdout });
+    expect(await here(compileAndRun)).toMatchObject({ status: 0, stdout });
   });
 });

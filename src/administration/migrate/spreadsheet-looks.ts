@@ -79,7 +79,7 @@ const ALPHABETS = ['Latin', 'Cyrillic', 'Greek', 'Armenian', 'Georgian', 'Cherok
 const LETTERS = ALPHABETS.map((alphabet) => ({ alphabet, form: new RegExp(`\\p{Script=${alphabet}}`, 'u') }));
 
 /** Returns marks such as "looks like a day that a spreadsheet made". */
-export function findLooks(text: string): string[] {
+export function describeLooks(text: string): string[] {
   const composed = text.normalize('NFC');
   const looks = LOOKS.filter(({ forms }) => forms.some((form) => form.test(composed)));
   const marks = looks.map(({ mark }) => mark);

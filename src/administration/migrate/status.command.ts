@@ -8,7 +8,8 @@ export function createStatus(io: ProgramIo): Command {
   return new Command('status')
     .description('lists applied and pending migrations; status 1 if the file of an applied one is missing')
     .action(async () => {
-      await assertMigrations(); // otherwise a migration with a wrong name would be listed as missing, with wrong advice
+      // Otherwise an applied migration whose file was renamed wrongly would be listed as missing, with wrong advice
+      await assertMigrations();
       const state = await withReading(readState, io.env);
       print(io, [...describeState(state), ...describeMissing(state)].join('\n'));
       if (state.missing.length > 0) io.exitCode = 1;

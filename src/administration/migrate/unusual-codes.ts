@@ -4,7 +4,7 @@ import type { CodeRows } from '../../lookups/code-rows.js';
 import { showInvisible } from '../cli/invisible-characters.js';
 import { describeRecord } from './code-changes.js';
 import { simplify } from './resemblance.js';
-import { findLooks } from './spreadsheet-looks.js';
+import { describeLooks } from './spreadsheet-looks.js';
 
 /** A value of a list, a code type, a code, or a field of a code. */
 interface Text {
@@ -15,7 +15,13 @@ interface Text {
   readonly isName: boolean;
 }
 
-type NamesByForm = ReadonlyMap<string, readonly { readonly name: Text }[]>;
+/** A name, and one of the simplified forms of it. */
+interface SimplifiedName {
+  readonly form: string;
+  readonly name: Text;
+}
+
+type NamesByForm = ReadonlyMap<string, readonly SimplifiedName[]>;
 
 /** Such as in “A”, O’Hare and «A». The escaped quotes are ‚ and „, which are not in these two classes. */
 const TYPOGRAPHIC_QUOTE = /[\p{Pi}\p{Pf}\u201a\u201e]/u;
@@ -29,7 +35,7 @@ export function markUnusual(before: CodeRows, after: CodeRows): string[] {
   for (const [identity, added] of present) {
     if (former.has(identity)) continue;
     const subject = `${added.place}: ${quote(added.text)}`;
-    marks.push(...findLooks(added.text).map((look) => `${subject} ${look}`));
+    marks.push(...describeLooks(added.text).map((mark) => `${subject} ${mark}`));
     if (!added.isName) continue;
     if (TYPOGRAPHIC_QUOTE.test(added.text)) marks.push(`${subject} has a typographic quote`);
     const resembling = findResembling(added, namesByForm).map((other) => {
@@ -60,11 +66,11 @@ function findResembling(added: Text, namesByForm: NamesByForm): Text[] {
 function findTexts({ values, records }: CodeRows): Map<string, Text> {
   const texts: Text[] = values.map(({ codeList, value }) => ({ place: codeList, text: value, isName: true }));
   for (const record of records) {
-    const { name, fields } = describeRecord(record);
+    const { name: key, fields } = describeRecord(record);
     texts.push({ place: 'code types', text: record.codeType, isName: true });
     texts.push({ place: `code type ${quote(record.codeType)}`, text: record.code, isName: true });
     for (const [field, text] of Object.entries(fields)) {
-      texts.push({ place: `${showInvisible(name)}, ${field}`, text, isName: false });
+      texts.push({ place: `${showInvisible(key)}, ${field}`, text, isName: false });
     }
   }
   return new Map(texts.map((text) => [identify(text), text]));

@@ -3,7 +3,7 @@ import { type ProgramIo, print } from '../cli/program.js';
 import { applyPending } from './run-migrations.js';
 
 /**
- * `up` does not ask, because `plan` has shown what callers would lose. If a migration fails, the earlier ones stay
+ * `up` does not ask and does not show what callers would lose: `plan` does. If a migration fails, the earlier ones stay
  * applied. So each migration is printed as soon as it is committed.
  */
 export function createUp(io: ProgramIo): Command {
