@@ -10,6 +10,7 @@ import { createApplication } from './bootstrap/create-application.js';
 import { readConfiguration } from './configuration/read-configuration.js';
 import { ServerAdapter } from './http/server.adapter.js';
 import { ServiceLogger } from './telemetry/service-logger.js';
+import { fetchReply } from '../test/support/exchange.js';
 
 const ORIGIN = 'https://portal.example';
 const VARYING_TEXTS = /urn:uuid:[\da-f-]{36}|\d{4}-\d\d-\d\dT[\d:.]+Z/g;
@@ -45,10 +46,9 @@ async function listenOnFreePort(app: INestApplication): Promise<string> {
 
 /** Returns the answer to a request without everything that differs between two requests. */
 async function ask(url: string, method: string) {
-  const response = await fetch(url, { method, headers: { Origin: ORIGIN } });
+  const response = await fetchReply(url, { method, headers: { Origin: ORIGIN } });
   const headers = [...response.headers].filter(([name]) => !VARYING_HEADERS.includes(name));
-  const text = await response.text();
-  return { status: response.status, headers, text: text.replace(VARYING_TEXTS, '') };
+  return { status: response.status, headers, text: response.text.replace(VARYING_TEXTS, '') };
 }
 
 it.each(['', '/lookups/v1'])(
@@ -116,9 +116,9 @@ it('an error of a middleware that app.use adds is a problem document for the cal
   app.use((_request: Request, _response: Response, _next: NextFunction) => {
     throw new Error('a secret');
   });
-  const response = await fetch(`${await listenOnFreePort(app)}/docs`);
+  const response = await fetchReply(`${await listenOnFreePort(app)}/docs`);
   const id = response.headers.get('x-request-id');
-  const text = await response.text();
+  const { text } = response;
   expect({ status: response.status, type: response.headers.get('content-type') }).toEqual({
     status: 500,
     type: 'application/problem+json',

@@ -13,6 +13,7 @@ import { ManagementServer } from '../management/management.server.js';
 import type { LogOutput } from '../telemetry/service-logger.js';
 import { Tracing } from '../telemetry/tracing.js';
 import { createApplication } from './create-application.js';
+import { fetchReply } from '../../test/support/exchange.js';
 
 type Application = Awaited<ReturnType<typeof createApplication>>;
 
@@ -78,7 +79,7 @@ it('the log warns of a connection to the database that anybody in the network ca
 it('health and metrics listen at HOST if MANAGEMENT_HOST is not set', async () => {
   const { managementUrl, stop } = await start({ HOST: '127.0.0.2' });
   expect(new URL(managementUrl).hostname).toBe('127.0.0.2');
-  expect((await fetch(`${managementUrl}/health/live`)).status).toBe(200);
+  expect((await fetchReply(`${managementUrl}/health/live`)).status).toBe(200);
   await stop();
 });
 

@@ -6,6 +6,7 @@ import { Configuration } from '../configuration/configuration.js';
 import { Metrics } from '../telemetry/metrics.js';
 import type { HealthService } from './health.service.js';
 import { ManagementServer } from './management.server.js';
+import { fetchReply } from '../../test/support/exchange.js';
 
 let metrics: Metrics;
 let unavailableReasons: string[];
@@ -40,20 +41,20 @@ it.each([
   { path: '/health/ready', type: 'application/json', body: /^\{"status":"ok"\}$/ },
   { path: '/metrics?ignored', type: 'text/plain; version=0.0.4; charset=utf-8', body: /^# HELP order_lookup_/ },
 ])('$path is answered with 200, and no cache may keep the answer', async ({ path, type, body }) => {
-  const response = await fetch(url + path);
+  const response = await fetchReply(url + path);
   expect(response.status).toBe(200);
   expect(response.headers.get('content-type')).toBe(type);
   expect(response.headers.get('cache-control')).toBe('no-store');
-  expect(await response.text()).toMatch(body);
+  expect(response.text).toMatch(body);
 });
 
 it('a replica that is not ready names all reasons, and asks to come back after 1 to 3 seconds', async () => {
   unavailableReasons = ['No codes yet.', 'No keys yet.'];
-  const response = await fetch(`${url}/health/ready`);
+  const response = await fetchReply(`${url}/health/ready`);
   expect(response.status).toBe(503);
   expect(response.headers.get('retry-after')).toMatch(/^[123]$/);
   const id = response.headers.get('x-request-id');
-  expect(await response.json()).toMatchObject({
+  expect(JSON.parse(response.text)).toMatchObject({
     type: '/problems/not-ready',
     detail: 'No codes yet. No keys yet.',
     instance: `urn:uuid:${id}`,
@@ -61,9 +62,9 @@ it('a replica that is not ready names all reasons, and asks to come back after 1
 });
 
 it('another path is not found, and the answer names the paths', async () => {
-  const response = await fetch(`${url}/metric`);
+  const response = await fetchReply(`${url}/metric`);
   expect(response.status).toBe(404);
-  expect(await response.json()).toMatchObject({ detail: 'There are /health/live, /health/ready and /metrics.' });
+  expect(JSON.parse(response.text)).toMatchObject({ detail: 'There are /health/live, /health/ready and /metrics.' });
 });
 
 it('metrics that cannot be collected are an error in the log, and the answer has no secret', async () => {
@@ -74,9 +75,9 @@ it('metrics that cannot be collected are an error in the log, and the answer has
       throw new Error('a secret');
     },
   });
-  const response = await fetch(`${url}/metrics`);
+  const response = await fetchReply(`${url}/metrics`);
   expect(response.status).toBe(500);
-  expect(await response.json()).toMatchObject({
+  expect(JSON.parse(response.text)).toMatchObject({
     type: '/problems/internal-error',
     detail: 'The metrics cannot be collected.',
   });

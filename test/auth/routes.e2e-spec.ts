@@ -10,7 +10,7 @@ import { readConfiguration } from '../../src/configuration/read-configuration.js
 import { ServerAdapter } from '../../src/http/server.adapter.js';
 import { ALL_PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
-import { type Reply, readReply } from '../support/exchange.js';
+import { type Reply, fetchReply } from '../support/exchange.js';
 
 /** The reply of an operation to a caller without credentials. */
 interface Answered {
@@ -93,7 +93,7 @@ beforeAll(async () => {
   await app.listen(0, '127.0.0.1');
   const url = await app.getUrl();
   for (const { path, method } of routes) {
-    const reply = await readReply(await fetch(url + path, { method }));
+    const reply = await fetchReply(url + path, { method });
     answered.push({ operation: `${method} ${path}`, reply });
   }
 });

@@ -6,7 +6,7 @@ import { generateApiKey, hashApiKey } from '../../src/auth/api-keys/api-key.js';
 import { queryAt } from '../support/database.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
-import { readReply } from '../support/exchange.js';
+import { fetchReply } from '../support/exchange.js';
 import { until } from '../support/until.js';
 import { INSERT_SAMPLES, World } from '../support/world.js';
 
@@ -28,12 +28,12 @@ async function prepareCompose(environment: NodeJS.ProcessEnv): Promise<Record<st
      insert into api_key (client, key_hash) values ('end-to-end tests', decode('${hashApiKey(key)}', 'hex'))`,
   );
   const credentials = `${environment['E2E_CLIENT_ID']}:${environment['E2E_CLIENT_SECRET']}`;
-  const response = await fetch(`${environment['E2E_ISSUER_URL']}/token`, {
+  const { text } = await fetchReply(`${environment['E2E_ISSUER_URL']}/token`, {
     method: 'POST',
     headers: { Authorization: `Basic ${btoa(credentials)}` },
     body: new URLSearchParams({ grant_type: 'client_credentials' }),
   });
-  const { access_token: token } = (await response.json()) as { access_token: string };
+  const { access_token: token } = JSON.parse(text) as { access_token: string };
   return { 'Api-Key': key, Authorization: `Bearer ${token}` };
 }
 
@@ -51,7 +51,7 @@ beforeAll(async () => {
 afterAll(() => world?.close());
 
 const get = async (path: string, headers: Record<string, string> = goodHeaders, method = 'GET') =>
-  readReply(await fetch(baseUrl + path, { method, headers }));
+  fetchReply(baseUrl + path, { method, headers });
 
 const RECORD = '{"codeType":"SAMPLE-USAGE","code":"S1","description":"Sample: same code, other type"}';
 it.each([
@@ -84,7 +84,7 @@ it.each(ALL_PATHS)('the running service answers every error at %s with a problem
 
 it('the running service is alive and ready, and serves its metrics only on the management port', async () => {
   for (const path of ['/health/live', '/health/ready', '/metrics']) {
-    expect((await fetch(managementUrl + path)).status).toBe(200);
+    expect((await fetchReply(managementUrl + path)).status).toBe(200);
     expectProblem(await get(path), 'not-found');
   }
 });

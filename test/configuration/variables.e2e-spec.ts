@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Collector } from '../support/collector.js';
+import { type Reply, fetchReply } from '../support/exchange.js';
 import { PATHS } from '../support/paths.js';
 import { readText } from '../support/program.js';
 import { freePort } from '../support/ports.js';
@@ -44,9 +45,9 @@ const values: Record<string, string> = {};
 
 const tokenFor = (claims: Record<string, string>): Promise<string> =>
   world.issuer.token({ claims: { iss: ISSUER, aud: AUDIENCE, ...claims } });
-async function ask(path: string, claims: Record<string, string> = {}): Promise<Response> {
+async function ask(path: string, claims: Record<string, string> = {}): Promise<Reply> {
   const headers = { 'Api-Key': world.key.key, Authorization: await tokenFor(claims) };
-  return fetch(service.url + path, { headers });
+  return fetchReply(service.url + path, { headers });
 }
 async function statusOf(path: string, claims: Record<string, string> = {}): Promise<number> {
   const { status } = await ask(path, claims);
@@ -92,7 +93,7 @@ const ROWS: readonly Row[] = [
     check: async (host) => {
       const { port: managementPort } = new URL(service.managementUrl);
       expect(service.managementUrl).toBe(`http://${host}:${managementPort}`);
-      expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
+      expect((await fetchReply(`${service.managementUrl}/health/live`)).status).toBe(200);
       await expect(fetch(`http://127.0.0.2:${managementPort}/health/live`)).rejects.toThrow('fetch failed');
     },
   },
@@ -110,7 +111,7 @@ const ROWS: readonly Row[] = [
     variable: 'PUBLIC_BASE_URL',
     value: () => 'https://public.example',
     check: async (url) => {
-      const problem = await (await ask('/base/nothing')).json();
+      const problem: unknown = JSON.parse((await ask('/base/nothing')).text);
       expect(problem).toMatchObject({ type: `${url}/base/problems/not-found` });
     },
   },

@@ -2,6 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type JSONWebKeySet, createLocalJWKSet, jwtVerify } from 'jose';
+import { fetchReply } from '../support/exchange.js';
 import { freePort } from '../support/ports.js';
 import { PROJECT, type RunningProgram, startProgram, run } from '../support/program.js';
 import { until } from '../support/until.js';
@@ -44,15 +45,15 @@ function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
 }
 
 async function postForm(form: Record<string, string>, headers: Record<string, string> = {}): Promise<unknown> {
-  const response = await fetch(`${url}/token`, { method: 'POST', headers, body: new URLSearchParams(form) });
-  return response.json();
+  const { text } = await fetchReply(`${url}/token`, { method: 'POST', headers, body: new URLSearchParams(form) });
+  return JSON.parse(text);
 }
 
 /** Verifies the access token of this answer. Returns its claims, and its lifetime as `seconds`. */
 async function readToken(answer: unknown): Promise<Record<string, unknown>> {
   const { access_token: token } = answer as { access_token?: string };
   if (token === undefined) throw new Error(`no access token: ${JSON.stringify(answer)}`);
-  const keySet = (await (await fetch(`${url}/jwks`)).json()) as JSONWebKeySet;
+  const keySet = JSON.parse((await fetchReply(`${url}/jwks`)).text) as JSONWebKeySet;
   const { payload } = await jwtVerify(token, createLocalJWKSet(keySet), { issuer: url, audience: AUDIENCE });
   const { iat = NaN, exp = NaN } = payload;
   return { ...payload, seconds: exp - iat };
@@ -65,13 +66,13 @@ async function followRedirects(start: string, end: string): Promise<URL> {
   for (let count = 0; !address.startsWith(end); count++) {
     if (count > MAX_REDIRECTS) throw new Error(`more than ${MAX_REDIRECTS} redirects, the last to ${address}`);
     const cookie = Array.from(cookies, ([name, value]) => `${name}=${value}`).join('; ');
-    const response = await fetch(address, { redirect: 'manual', headers: { cookie } });
+    const response = await fetchReply(address, { redirect: 'manual', headers: { cookie } });
     for (const line of response.headers.getSetCookie()) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
       cookies.set(name, value);
     }
     const location = response.headers.get('location');
-    if (location === null) throw new Error(`${address}: ${response.status} ${await response.text()}`);
+    if (location === null) throw new Error(`${address}: ${response.status} ${response.text}`);
     address = new URL(location, address).href;
   }
   return new URL(address);
@@ -115,7 +116,7 @@ describe('the local issuer', () => {
   it('lets a page of any address ask for a token', async () => {
     const origin = 'http://another.example:3000';
     const body = new URLSearchParams({ grant_type: 'authorization_code', client_id: 'order-lookup-docs', code: 'x' });
-    const response = await fetch(`${url}/token`, { method: 'POST', headers: { origin }, body });
+    const response = await fetchReply(`${url}/token`, { method: 'POST', headers: { origin }, body });
     expect(response.headers.get('access-control-allow-origin')).toBe(origin);
   });
 
@@ -137,8 +138,8 @@ describe('the local issuer', () => {
   });
 
   it('says in a page that a sign-in is over', async () => {
-    const response = await fetch(`${url}/interaction/unknown`);
-    expect([response.status, await response.text()]).toEqual([400, 'This sign-in is over. Sign in again.']);
+    const { status, text } = await fetchReply(`${url}/interaction/unknown`);
+    expect([status, text]).toEqual([400, 'This sign-in is over. Sign in again.']);
   });
 
   it.each(['ISSUER_PORT', 'ISSUER_URL', 'ISSUER_AUDIENCE', 'ISSUER_CLIENT_ID', 'ISSUER_CLIENT_SECRET'])(

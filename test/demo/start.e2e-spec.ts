@@ -11,9 +11,11 @@ import { parseEnv } from 'node:util';
 import { afterAll, expect, it } from '@jest/globals';
 import { isRoot } from '../../src/demo/postgres-programs.js';
 import { AREAS } from '../../src/lookups/code-rows.js';
+import { fetchReply } from '../support/exchange.js';
 import { type Clone, useProjectClone } from '../support/project-copy.js';
 import { isFree, listen } from '../support/ports.js';
 import { type RunningProgram, startProgram, shell } from '../support/program.js';
+import { READY_LIMIT_MS } from '../support/reachable-service.js';
 import { until } from '../support/until.js';
 
 const clone = useProjectClone();
@@ -63,13 +65,15 @@ function launch(environment: Record<string, string>, { folder }: Clone = clone):
   return running;
 }
 
+/** Two demos that start at the same time on a slow machine take longer than other waits. */
+const START = { limitMs: READY_LIMIT_MS };
 /** Matches lines that the demo prints only on a slow machine. */
 const WAITING = /^The demo waits for .* …\n/gm;
 
 /** Runs a demo that ends by itself. Returns its standard error, without the lines of a slow machine. */
 async function runUntilItEnds(): Promise<{ status: number | null; said: string }> {
   const { child, output, ended } = launch({});
-  await until(async () => output.stdout.includes('Ctrl-C stops') || child.exitCode !== null);
+  await until(async () => output.stdout.includes('Ctrl-C stops') || child.exitCode !== null, START);
   child.kill('SIGINT'); // a demo that starts nevertheless would never end
   const { status, stderr } = await ended;
   return { status, said: stderr.replaceAll(WAITING, '') };
@@ -84,7 +88,7 @@ interface Demo {
 
 async function start(environment: Record<string, string> = {}, inClone = clone): Promise<Demo> {
   const { child, output, ended } = launch(environment, inClone);
-  await until(async () => output.stdout.includes('Ctrl-C stops') || child.exitCode !== null);
+  await until(async () => output.stdout.includes('Ctrl-C stops') || child.exitCode !== null, START);
   const { stderr } = output;
   expect({ status: child.exitCode, stderr }).toEqual({ status: null, stderr }); // so that a failure shows stderr
   return {
@@ -174,7 +178,7 @@ it('npm start says that the demo of this clone runs already, and names its proce
     /^The demo runs already, as process \d+\. Use it, or stop it with Ctrl-C in its terminal, .*\n$/,
   );
   const { API = '' } = parseEnv(readVariables(firstDemo.out)) as Record<string, string>;
-  expect((await fetch(API)).status).toBe(200); // the running demo goes on
+  expect((await fetchReply(API)).status).toBe(200); // the running demo goes on
 });
 
 it('npm start uses the database that a killed demo left running, and Ctrl-C leaves no process', async () => {
@@ -197,7 +201,7 @@ it('npm start uses the database that a killed demo left running, and Ctrl-C leav
 
 it('a signal during the start ends npm start and its database', async () => {
   const starting = launch({});
-  await until(async () => existsSync(lockFile(clone)));
+  await until(async () => existsSync(lockFile(clone)), { during: starting.ended });
   starting.child.kill('SIGINT');
   starting.child.kill('SIGINT'); // at Ctrl-C the terminal sends the signal, and npm sends it again
   const { status } = await starting.ended;
@@ -206,9 +210,9 @@ it('a signal during the start ends npm start and its database', async () => {
 });
 
 it('SIGTERM to npm, as from a supervisor, ends npm start and its database', async () => {
-  const { child } = startProgram(['npm', 'start'], clone.folder, {});
+  const { child, ended } = startProgram(['npm', 'start'], clone.folder, {});
   children.push(child);
-  await until(async () => existsSync(lockFile(clone)));
+  await until(async () => existsSync(lockFile(clone)), { during: ended });
   child.kill('SIGTERM');
   await once(child, 'exit'); // not `ended`, which waits until the demo has closed its output, too
   expect(existsSync(lockFile(clone))).toBe(false);

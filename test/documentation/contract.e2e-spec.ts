@@ -20,7 +20,7 @@ import type { LocalService } from '../support/local-service.js';
 import { localWorld } from '../support/local-world.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { readText } from '../support/program.js';
-import { type Reply, exchange, readReply } from '../support/exchange.js';
+import { type Reply, exchange, fetchReply } from '../support/exchange.js';
 import { until } from '../support/until.js';
 
 const SCOPE = 'lookups.read';
@@ -247,7 +247,7 @@ async function replyWithoutSigningKeys(path: string): Promise<Reply> {
 async function replyOfBrokenService(path: string): Promise<Reply> {
   const url = (await broken.getUrl()) + path;
   const headers = await goodHeaders();
-  return replyOnceReady(async () => readReply(await fetch(url, { headers })), 500);
+  return replyOnceReady(() => fetchReply(url, { headers }), 500);
 }
 
 /** Calls until the answer has the status. A service that has just started has no keys, so its first answers differ. */

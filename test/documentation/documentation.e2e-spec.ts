@@ -5,7 +5,7 @@ import { type ProblemSlug, problemTypes } from '../../src/problems/problem-types
 import { Contract, type OpenApiDocument } from '../support/contract.js';
 import { localWorld } from '../support/local-world.js';
 import { expectProblem } from '../support/problem.js';
-import { type Reply, exchange } from '../support/exchange.js';
+import { type Reply, exchange, fetchReply } from '../support/exchange.js';
 import { requestTo } from '../support/reader.js';
 import { until } from '../support/until.js';
 
@@ -104,8 +104,8 @@ describe('GET /openapi-3.0.json', () => {
       await world.startReplica({ ...environment, OAUTH_ISSUER: 'http://127.0.0.1:9' }),
     ];
     const security = async ({ url }: { url: string }) => {
-      const response = await fetch(`${url}/openapi-3.0.json`);
-      return ((await response.json()) as OpenApiDocument).security[0]?.['accessToken'];
+      const { text } = await fetchReply(`${url}/openapi-3.0.json`);
+      return (JSON.parse(text) as OpenApiDocument).security[0]?.['accessToken'];
     };
     await until(async () => (await security(withEndpoints))?.length === 1);
     expect(await security(withoutEndpoints)).toEqual([]);

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Client } from 'pg';
+import { fetchReply } from '../support/exchange.js';
 import { flipCodes } from '../support/flipping.js';
 import { issueKey } from '../support/api-keys.js';
 import type { LocalService } from '../support/local-service.js';
@@ -162,16 +163,16 @@ describe('an outage of the database', () => {
     const service = await world.startReplica({ DATABASE_URL: proxy.url });
     await service.waitForLog(({ msg }) => msg === 'database (codes): failed, callers are refused');
     await service.waitForLog(({ msg }) => msg === 'database (keys): failed, callers are refused');
-    expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
+    expect((await fetchReply(`${service.managementUrl}/health/live`)).status).toBe(200);
     const sentences = [
       String.raw`The codes have not been read from the database yet\.`,
       String.raw`Last attempt: The database .* cannot be used: .*\.`,
       String.raw`The list of API keys has not been read yet\.`,
       String.raw`The signing keys of http:\S+ were not fetched yet\.`,
     ];
-    const readiness = await fetch(`${service.managementUrl}/health/ready`);
+    const readiness = await fetchReply(`${service.managementUrl}/health/ready`);
     expect(readiness.headers.get('content-type')).toBe('application/problem+json');
-    expect(await readiness.json()).toMatchObject({
+    expect(JSON.parse(readiness.text)).toMatchObject({
       type: '/problems/not-ready',
       status: 503,
       detail: expect.stringMatching(`^${sentences.join(' ')}$`),

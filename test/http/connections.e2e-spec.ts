@@ -8,7 +8,7 @@ import { StalledClients } from '../support/stalled-clients.js';
 import { localWorld } from '../support/local-world.js';
 import { PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
-import { type Exchange, type Reply, exchange } from '../support/exchange.js';
+import { type Exchange, type Reply, exchange, fetchReply } from '../support/exchange.js';
 import { Reader, requestTo } from '../support/reader.js';
 
 /** A request for the largest page without credentials. If the client does not read it, its connection is soon full. */
@@ -47,7 +47,7 @@ describe('a connection', () => {
     const bytes = PAGE.repeat(100);
     const attackers = await clients.open({ count: 20, port: service.port, bytes });
     const closing = attackers.map((attacker) => clients.readToEnd(attacker));
-    expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
+    expect((await fetchReply(`${service.managementUrl}/health/live`)).status).toBe(200);
     expect((await caller.ask(goodRequest)).status).toBe(200);
     await Promise.all(closing);
     expect((await caller.ask(goodRequest)).status).toBe(200);

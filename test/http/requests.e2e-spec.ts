@@ -8,7 +8,7 @@ import type { LocalService } from '../support/local-service.js';
 import { localWorld } from '../support/local-world.js';
 import { PATHS } from '../support/paths.js';
 import { type ProblemBody, expectProblem } from '../support/problem.js';
-import { type Exchange, type Reply, exchange } from '../support/exchange.js';
+import { type Exchange, type Reply, exchange, fetchReply } from '../support/exchange.js';
 import { Reader } from '../support/reader.js';
 
 const BASE_PATH = '/lookups/v1';
@@ -345,8 +345,8 @@ describe('without HOST', () => {
       .some((each) => each?.address === '::1');
     const hosts = hasIPv6 ? ['127.0.0.1', '[::1]'] : ['127.0.0.1'];
     for (const host of hosts) {
-      const response = await fetch(`http://${host}:${service.port}/nothing`);
-      const id = response.headers.get('x-request-id');
+      const { headers } = await fetchReply(`http://${host}:${service.port}/nothing`);
+      const id = headers.get('x-request-id');
       const line = await service.waitForLog(({ requestId }) => requestId === id);
       expect(line['address']).toBe(host.replaceAll(/[[\]]/g, ''));
     }

@@ -1,4 +1,5 @@
 import { expect, it } from '@jest/globals';
+import { fetchReply } from '../support/exchange.js';
 import { localWorld } from '../support/local-world.js';
 import { PATHS } from '../support/paths.js';
 
@@ -7,6 +8,6 @@ const world = localWorld();
 it.each(['/', '/nothing', '/health', '/docs', PATHS.orderUpdate])(
   'the management port has nothing at %s',
   async (path) => {
-    expect((await fetch(world.service.managementUrl + path)).status).toBe(404);
+    expect((await fetchReply(world.service.managementUrl + path)).status).toBe(404);
   },
 );

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { listen } from './ports.js';
-import { sayIfLate } from './waiting.js';
+import { WAIT_LIMIT_MS, sayIfLate } from './waiting.js';
 
 /** The time limits of the exporter. With the usual limits a slow machine would drop spans. */
 const HOUR_MS = '3600000';
@@ -41,13 +41,14 @@ export class Collector {
 
   /** Resolves when `count` spans that fit have come. */
   received(count: number, fits = (_span: CollectedSpan): boolean => true): Promise<CollectedSpan[]> {
-    return sayIfLate(`${count} spans: ${fits.toString()}`, async () => {
+    const wait = async (): Promise<CollectedSpan[]> => {
       for (;;) {
         const found = this.spans.filter(fits);
         if (found.length >= count) return found;
         await once(this.server, 'spans');
       }
-    });
+    };
+    return sayIfLate(`${count} spans: ${fits.toString()}`, wait, { limitMs: WAIT_LIMIT_MS });
   }
 
   private async take(request: IncomingMessage, response: ServerResponse): Promise<void> {

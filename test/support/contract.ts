@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import type { Reply } from './exchange.js';
+import { type Reply, fetchReply } from './exchange.js';
 
 interface Reference {
   readonly $ref: string;
@@ -59,9 +59,9 @@ export class Contract {
 
   /** Fetches the document of a running service. */
   static async fetch(serviceUrl: string): Promise<Contract> {
-    const response = await fetch(`${serviceUrl}/openapi.json`);
-    if (!response.ok) throw new Error(`/openapi.json: ${response.status} ${await response.text()}`);
-    return new Contract((await response.json()) as OpenApiDocument);
+    const { status, text } = await fetchReply(`${serviceUrl}/openapi.json`);
+    if (status !== 200) throw new Error(`/openapi.json: ${status} ${text}`);
+    return new Contract(JSON.parse(text) as OpenApiDocument);
   }
 
   operation(path: string): Operation | undefined {

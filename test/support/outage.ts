@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { fetchReply } from './exchange.js';
 import type { RunningService } from './running-service.js';
 import { until } from './until.js';
 import type { World } from './world.js';
@@ -39,7 +40,7 @@ export async function sendTrafficDuring(
     const committedAt = performance.now();
     await until(async () => {
       const bodies = await Promise.all(
-        replicas.map(async ({ url }) => (await fetch(url + PATHS.orderUpdate, { headers })).text()),
+        replicas.map(async ({ url }) => (await fetchReply(url + PATHS.orderUpdate, { headers })).text),
       );
       return bodies.every((body) => body.includes(value));
     });

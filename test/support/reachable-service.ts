@@ -1,11 +1,12 @@
+import { fetchReply } from './exchange.js';
 import { until } from './until.js';
-import { sayIfLate } from './waiting.js';
+import { WAIT_LIMIT_MS, sayIfLate } from './waiting.js';
 
 /** Opens a connection for each request: the management port may close an idle one just when a slow test uses it. */
 const NEW_CONNECTION = { headers: { Connection: 'close' } };
 
 /** The limit of a start, which usually takes a second. After the limit, the service will never be ready. */
-const READY_LIMIT_MS = 120_000;
+export const READY_LIMIT_MS = 120_000;
 
 /** A service as its callers and operators see it, wherever it runs. */
 export abstract class ReachableService {
@@ -36,8 +37,7 @@ export abstract class ReachableService {
   }
 
   async readiness(): Promise<{ readonly status: number; readonly text: string }> {
-    const response = await fetch(`${this.managementUrl}/health/ready`, NEW_CONNECTION);
-    return { status: response.status, text: await response.text() };
+    return fetchReply(`${this.managementUrl}/health/ready`, NEW_CONNECTION);
   }
 
   /** Resolves when the service says that it is ready. Otherwise the error has the reasons of the service. */
@@ -53,8 +53,8 @@ export abstract class ReachableService {
 
   /** @param name one series with its labels, or the name of a metric: then the result is the sum of its series */
   async metric(name: string): Promise<number> {
-    const response = await fetch(`${this.managementUrl}/metrics`, NEW_CONNECTION);
-    const lines = (await response.text()).split('\n');
+    const { text } = await fetchReply(`${this.managementUrl}/metrics`, NEW_CONNECTION);
+    const lines = text.split('\n');
     const series = lines.filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
     const values = series.map((line) => Number(line.slice(line.lastIndexOf(' ') + 1)));
     return values.reduce((sum, value) => sum + value, 0);
@@ -98,6 +98,8 @@ export class ServiceLog {
       this.watchers.add(look);
       look();
     };
-    return sayIfLate(`a line of the log: ${fits.toString()}`, () => new Promise(wait));
+    return sayIfLate(`a line of the log: ${fits.toString()}`, () => new Promise(wait), {
+      limitMs: WAIT_LIMIT_MS,
+    });
   }
 }

@@ -1,5 +1,5 @@
 import { inspect, types } from 'node:util';
-import { sayIfLate } from './waiting.js';
+import { WAIT_LIMIT_MS, sayIfLate } from './waiting.js';
 
 interface Options {
   /** A fixed pause, for a test that measures the time itself. */
@@ -8,7 +8,7 @@ interface Options {
   readonly what?: () => string;
   /** The work that makes the condition true. If the work ends before, the wait fails with the result of the work. */
   readonly during?: Promise<unknown>;
-  /** The time after which the wait fails. By default only the test runner ends the wait. */
+  /** The time after which the wait fails. */
   readonly limitMs?: number;
 }
 
@@ -30,7 +30,7 @@ const waitings = new Set<Waiting>();
  */
 export function until(
   holds: () => Promise<boolean>,
-  { everyMs, what = () => holds.toString(), during, limitMs = Infinity }: Options = {},
+  { everyMs, what = () => holds.toString(), during, limitMs = WAIT_LIMIT_MS }: Options = {},
 ): Promise<void> {
   const waiting: Waiting = { holds, what, limitMs, isOver: false };
   waitings.add(waiting);

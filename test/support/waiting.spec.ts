@@ -30,6 +30,11 @@ it('a wait with a limit fails after it, and says what is not true', async () => 
   await expect(failing).rejects.toThrow(/^Not true after 0\.001 s: it listens\nThe last check failed: Error: no port/);
 });
 
+it('a wait for an event fails after its limit, and says what never came', async () => {
+  const waiting = sayIfLate('a line of the log', () => new Promise(() => undefined), { limitMs: 1 });
+  await expect(waiting).rejects.toThrow(/^Not within 0\.001 s: a line of the log$/);
+});
+
 it('a wait during some work fails if the work ends and the condition is not true', async () => {
   const waiting = until(async () => false, { what: () => 'it asks', during: Promise.resolve({ status: 1 }) });
   await expect(waiting).rejects.toThrow('The work has ended, and this never was true: it asks\n{ status: 1 }');

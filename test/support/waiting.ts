@@ -4,9 +4,17 @@ import { clearTimeout, setTimeout } from 'node:timers';
 /** The time after which a wait says for what it waits. Without this, nobody would see why a test does not end. */
 const SAID_AFTER_MS = 30_000;
 
+/**
+ * The time after which a wait of a test fails, and says what never came. On a quiet machine no wait takes 10 s. It is
+ * shorter than the limits of time-limits.ts, after which nobody would know for what the test waited.
+ */
+export const WAIT_LIMIT_MS = 45_000;
+
 interface Options {
   readonly afterMs?: number;
   readonly say?: (text: string) => void;
+  /** The time after which the wait fails. By default only the test runner ends it. */
+  readonly limitMs?: number;
 }
 
 /**
@@ -16,17 +24,24 @@ interface Options {
 export async function sayIfLate<T>(
   what: string | (() => string),
   wait: () => Promise<T>,
-  { afterMs = SAID_AFTER_MS, say = (text) => void process.stderr.write(text) }: Options = {},
+  { afterMs = SAID_AFTER_MS, say = (text) => void process.stderr.write(text), limitMs }: Options = {},
 ): Promise<T> {
   const { stack = '' } = new Error('here');
-  const timer = setTimeout(
-    () => say(`\nStill waiting after ${afterMs / 1_000} s, ${describeTest(stack)}: ${toText(what)}\n`),
-    afterMs,
-  );
+  const timers = [
+    setTimeout(
+      () => say(`\nStill waiting after ${afterMs / 1_000} s, ${describeTest(stack)}: ${toText(what)}\n`),
+      afterMs,
+    ),
+  ];
+  const limit = new Promise<never>((_resolve, reject) => {
+    if (limitMs === undefined) return;
+    const fail = (): void => reject(new Error(`Not within ${limitMs / 1_000} s: ${toText(what)}`));
+    timers.push(setTimeout(fail, limitMs));
+  });
   try {
-    return await wait();
+    return await Promise.race([wait(), limit]);
   } finally {
-    clearTimeout(timer);
+    for (const timer of timers) clearTimeout(timer);
   }
 }
 

@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { version } from '../../src/telemetry/version.js';
+import { fetchReply } from '../support/exchange.js';
 import { listMetrics } from '../support/metrics.js';
 import { localWorld } from '../support/local-world.js';
 import type { LocalService } from '../support/local-service.js';
@@ -13,8 +14,8 @@ const UNREACHABLE_DATABASE = 'postgres://order_lookup_service:secret@127.0.0.1:1
 const world = localWorld();
 
 async function readMetrics(service: LocalService): Promise<string> {
-  const response = await fetch(`${service.managementUrl}/metrics`);
-  return response.text();
+  const { text } = await fetchReply(`${service.managementUrl}/metrics`);
+  return text;
 }
 
 /** Returns the values of all series of the service, by name and labels. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type Browser, type BrowserContextOptions, type Page, chromium } from 'playwright-core';
 import { makeSigningKey, serveIssuer } from '../../src/demo/issuer.js';
+import { fetchReply } from '../support/exchange.js';
 import { AUDIENCE } from '../support/issuer.js';
 import { ALL_PATHS } from '../support/paths.js';
 import { freePort, listen } from '../support/ports.js';
@@ -108,8 +109,8 @@ itInBrowser('/docs lets a person enter a key, sign in, and call each operation w
 async function fetchToken(): Promise<string> {
   const Authorization = `Basic ${Buffer.from('program:tests-only').toString('base64')}`;
   const body = new URLSearchParams({ grant_type: 'client_credentials' });
-  const response = await fetch(`${issuerUrl}/token`, { method: 'POST', headers: { Authorization }, body });
-  const { access_token: token } = (await response.json()) as { access_token: string };
+  const { text } = await fetchReply(`${issuerUrl}/token`, { method: 'POST', headers: { Authorization }, body });
+  const { access_token: token } = JSON.parse(text) as { access_token: string };
   return token;
 }
 

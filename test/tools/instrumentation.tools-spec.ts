@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { afterAll, expect, it } from '@jest/globals';
 import { Collector } from '../support/collector.js';
+import { fetchReply } from '../support/exchange.js';
 import { PATHS } from '../support/paths.js';
 import { readText } from '../support/program.js';
 import { processWorld } from '../support/test-world.js';
@@ -24,7 +25,7 @@ it("with auto-instrumentation and the line of docs/operators.md, only the servic
   // The loop waits for each span. Meanwhile the service polls its database, and no poll may make a span
   for (let count = 1; count <= REQUESTS; count += 1) {
     await world.get(PATHS.orderUpdate);
-    await fetch(`${world.service.managementUrl}/health/ready`);
+    await fetchReply(`${world.service.managementUrl}/health/ready`);
     await collector.received(count, ({ name }) => name === `GET ${PATHS.orderUpdate}`);
   }
   const names = new Set(collector.spans.map(({ name }) => name));

@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { chromium } from 'playwright-core';
+import { fetchReply } from '../support/exchange.js';
 import { AUDIENCE } from '../support/issuer.js';
 import { PATHS } from '../support/paths.js';
 import { freePort } from '../support/ports.js';
@@ -67,7 +68,7 @@ async function startKeycloak(): Promise<void> {
   const options = { cwd: HOME, stdio: 'ignore', detached: true } as const; // a process group, so that Java ends, too
   keycloak = spawn('bash', ['bin/kc.sh', 'start-dev', '--import-realm', ...place], options);
   const isUp = async (): Promise<boolean> => (await fetch(`${url}/realms/orders`)).ok;
-  await until(isUp, { everyMs: 500 });
+  await until(isUp, { everyMs: 500, limitMs: 180_000 }); // Keycloak builds itself at its first start
 }
 
 async function stopKeycloak(): Promise<void> {
@@ -105,8 +106,8 @@ afterAll(async () => {
 async function fetchToken(client_id = 'batch', realmName = 'orders'): Promise<string> {
   const grant = { grant_type: 'client_credentials', client_id, client_secret: SECRET };
   const address = `${url}/realms/${realmName}/protocol/openid-connect/token`;
-  const reply = await fetch(address, { method: 'POST', body: new URLSearchParams(grant) });
-  return ((await reply.json()) as { access_token: string }).access_token;
+  const { text } = await fetchReply(address, { method: 'POST', body: new URLSearchParams(grant) });
+  return (JSON.parse(text) as { access_token: string }).access_token;
 }
 const statusOf = async (token: string): Promise<number> =>
   (await world.get(PATHS.orderUpdate, { headers: { Authorization: `Bearer ${token}` } })).status;

@@ -7,6 +7,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import newman, { type NewmanRunOptions, type NewmanRunSummary } from 'newman';
 import { convertV2 as convertToPostman } from 'openapi-to-postmanv2';
 import type { CollectionDefinition } from 'postman-collection';
+import { fetchReply } from '../support/exchange.js';
 import { readBlocks } from '../support/pages.js';
 import { listen } from '../support/ports.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
@@ -23,7 +24,7 @@ it.each([
   { name: '/openapi.json', source: () => JSON.stringify(world.contract?.document) },
   {
     name: '/openapi-3.0.json',
-    source: async () => (await fetch(`${world.service.url}/openapi-3.0.json`)).text(),
+    source: async () => (await fetchReply(`${world.service.url}/openapi-3.0.json`)).text,
     rules: { 'info-license-strict': 'off' as const }, // OpenAPI 3.0 needs the licence's address, and ours has none
   },
 ])("$name passes Redocly's recommended rules", async ({ source, rules }) => {
