@@ -428,7 +428,7 @@ describe('for a credential that does not pass', () => {
     const settings = { OAUTH_REQUIRED_SCOPE: 'lookups.read', OAUTH_CLIENTS: 'tests' };
     const tokens = [
       { given: await tokenWith({ exp: 1e9 }), sentence: /reason "expired".*"exp":1000000000/ },
-      { given: await tokenWith({ aud: ['a'] }), sentence: /reason "audience".*"aud":\["a"\]/ },
+      { given: await tokenWith({ aud: ['a\u00a0'] }), sentence: /reason "audience".*"aud":\["a\\u00a0"\]/ },
       {
         given: await tokenSignedWith('ES256', 'other'),
         sentence: /no key of its issuer verifies .*"kid":"other"/,
@@ -449,12 +449,12 @@ describe('for a credential that does not pass', () => {
       { given: 'a.b.c.d.e', sentence: /it is encrypted \(JWE\)/ },
       { given: await issuer.token(), sentence: /it lacks the scope lookups.read, so the service answers 403/ },
     ];
-    const revoked = await issueKey(database, { revokedAt: now });
+    const revoked = await issueKey(database, { client: 'Ac\u200bme', revokedAt: now });
     const expired = await issueKey(database, { expiresAt: now });
     const keys = [
       { given: key.key.slice(0, -1), sentence: /its checksum does not fit/ },
       { given: generateApiKey(), sentence: /it is not in this database/ },
-      { given: revoked.key, sentence: /is revoked/ },
+      { given: revoked.key, sentence: /of Ac\\u200bme is revoked/ },
       { given: expired.key, sentence: /is expired/ },
     ];
     const credentials = [...tokens, ...keys].map(({ given }) => given);

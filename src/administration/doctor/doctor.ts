@@ -8,6 +8,7 @@ import { findServerRemedy } from '../../database/database-errors.js';
 import type { Database, Work } from '../../database/database.js';
 import { OperatorError, toMessage } from '../../telemetry/error-message.js';
 import { withDatabase } from '../cli/connection.js';
+import { showInvisible } from '../cli/invisible-characters.js';
 import { type ProgramIo, print } from '../cli/program.js';
 import { type CheckResult, fault, ok, warning } from './check-result.js';
 import {
@@ -157,7 +158,8 @@ const REMEDY_INDENT = STATE_WIDTH + GAP.length + SUBJECT_WIDTH + GAP.length;
 const NOT_ANSWERED = 'A new replica would not answer calls. Running replicas may answer from memory.';
 
 function describeResult(subject: string, result: CheckResult): string {
-  const line = [result.state.padEnd(STATE_WIDTH), subject.padEnd(SUBJECT_WIDTH), result.text].join(GAP);
+  const text = showInvisible(result.text); // it may quote a variable, a token or the client of a key
+  const line = [result.state.padEnd(STATE_WIDTH), subject.padEnd(SUBJECT_WIDTH), text].join(GAP);
   return result.state === 'ok' ? line : `${line}\n${' '.repeat(REMEDY_INDENT)}→ ${result.remedy}`;
 }
 
