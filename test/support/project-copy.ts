@@ -10,7 +10,7 @@ import { runLocally } from './local-program.js';
 import { type Outcome, PROJECT, type RunningProgram, startProgram } from './program.js';
 
 /** The migrations of the project, without .sql. */
-export const MIGRATIONS = readdirSync(join(PROJECT, 'migrations')).map((file) => file.replace('.sql', ''));
+export const MIGRATION_NAMES = readdirSync(join(PROJECT, 'migrations')).map((file) => file.replace('.sql', ''));
 
 export function editFile(path: string, found: RegExp, replacement: string): void {
   const text = readFileSync(path, 'utf8');

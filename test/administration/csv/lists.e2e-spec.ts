@@ -9,7 +9,7 @@ import { readRows } from '../../../src/administration/csv/csv-tables.js';
 import { compareWithTable } from '../../../src/administration/csv/csv-migration.js';
 import { CODE_LIST_VALUE, COMMUNICATION_CODE, type Table } from '../../../src/database/tables.js';
 import type { Outcome } from '../../support/program.js';
-import { MIGRATIONS, useProgramCopy } from '../../support/project-copy.js';
+import { MIGRATION_NAMES, useProgramCopy } from '../../support/project-copy.js';
 import { until } from '../../support/until.js';
 
 const CODES_HEADER = 'code_type,code,description,valid_from,valid_until';
@@ -33,7 +33,7 @@ function exportList(list: string): Promise<Outcome> {
 
 function findNewMigrations(): string[] {
   const files = readdirSync(copy.migrations);
-  return files.filter((name) => !MIGRATIONS.includes(name.replace('.sql', '')));
+  return files.filter((name) => !MIGRATION_NAMES.includes(name.replace('.sql', '')));
 }
 
 /** Returns the statements of the migration of a file, without starting the program. */

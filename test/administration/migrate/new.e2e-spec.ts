@@ -2,7 +2,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import type { Outcome } from '../../support/program.js';
-import { MIGRATIONS, useProgramCopy } from '../../support/project-copy.js';
+import { MIGRATION_NAMES, useProgramCopy } from '../../support/project-copy.js';
 
 const { copy, database } = await useProgramCopy(({ urlOf }) => urlOf('order_lookup_owner'));
 const list = join(copy.folder, 'list.csv');
@@ -29,7 +29,7 @@ describe('migrate new --from', () => {
       stdout: `The database already contains what ${list} says. Nothing was written.\n`,
       stderr: '',
     });
-    expect(readdirSync(copy.migrations)).toHaveLength(MIGRATIONS.length + 2);
+    expect(readdirSync(copy.migrations)).toHaveLength(MIGRATION_NAMES.length + 2);
     expect(await copy.run('migrate', 'up')).toMatchObject({ status: 0, stderr: '' });
     const codes = await database.query('select code from communication_code order by 1');
     expect(codes).toEqual([{ code: 'A' }, { code: 'B' }]);

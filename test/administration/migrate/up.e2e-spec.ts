@@ -5,7 +5,7 @@ import type * as Runs from '../../../src/administration/migrate/run-migrations.j
 import { PASSWORD, type TestDatabase, createDatabase, queryAt } from '../../support/database.js';
 import { runLocally } from '../../support/local-program.js';
 import { type Outcome, readText } from '../../support/program.js';
-import { MIGRATIONS, useProgramCopy } from '../../support/project-copy.js';
+import { MIGRATION_NAMES, useProgramCopy } from '../../support/project-copy.js';
 import { until } from '../../support/until.js';
 
 /** After each test the files and variables of `copy` are reset. The database keeps its content. */
@@ -23,7 +23,7 @@ async function readApplied(where = database): Promise<unknown[]> {
 
 // If a test fails before it has undone its migrations, the next tests would fail, too
 afterEach(async () => {
-  if (String(await readApplied()) !== String(MIGRATIONS)) await database.reset();
+  if (String(await readApplied()) !== String(MIGRATION_NAMES)) await database.reset();
 });
 
 /** The rights that deploy/database/1-roles.sql grants: the owner may create tables, and the service may read them. */
@@ -61,7 +61,7 @@ describe('migrate up', () => {
       await empty.query(`alter database ${empty.name} set ${setting}`);
     copy.environment = { DATABASE_URL: empty.url };
     copy.add('0100_look', FAIL_IF_SETTINGS_DIFFER, FAIL_IF_SETTINGS_DIFFER);
-    const names = [...MIGRATIONS, '0100_look'].toSorted();
+    const names = [...MIGRATION_NAMES, '0100_look'].toSorted();
 
     const holder = await empty.session();
     await holder.query(`begin; select pg_advisory_xact_lock(${PG_MIGRATE_LOCK_ID})`);
@@ -136,20 +136,20 @@ describe('migrate up', () => {
       stdout: good.map((name) => `applied  ${name}\n`).join(''),
       stderr: '0104_fail.sql: division by zero\n',
     });
-    expect(await readApplied()).toEqual([...MIGRATIONS, ...good]);
+    expect(await readApplied()).toEqual([...MIGRATION_NAMES, ...good]);
     copy.add('0104_fail', 'select 1;', 'select 1;');
     copy.add('0098_early', 'select 1;', 'select 1;');
     const rest = ['0098_early', '0104_fail']; // the early file runs although later files are applied
     expect(await migrate('up')).toEqual({ ...SUCCESS, stdout: rest.map((name) => `applied  ${name}\n`).join('') });
     expect(await migrate(`down ${good.length + rest.length} --yes`)).toMatchObject(SUCCESS);
-    expect(await readApplied()).toEqual(MIGRATIONS);
+    expect(await readApplied()).toEqual(MIGRATION_NAMES);
   });
 
   it('makes the same objects from files with the line ends of Windows', async () => {
     const empty = await createDatabase({ migrated: false });
     await empty.query(RIGHTS);
     copy.environment = { DATABASE_URL: empty.url };
-    for (const name of MIGRATIONS) copy.write(name, readText(`migrations/${name}.sql`).replaceAll('\n', '\r\n'));
+    for (const name of MIGRATION_NAMES) copy.write(name, readText(`migrations/${name}.sql`).replaceAll('\n', '\r\n'));
     expect(await migrate('up')).toMatchObject(SUCCESS);
     const withCarriageReturn = `select proname from pg_proc
       where pronamespace = 'public'::regnamespace and strpos(prosrc, chr(13)) > 0`;
@@ -225,7 +225,7 @@ describe('migrate down', () => {
     });
     expect(outcome.stdout).toContain('Undo this? (yes or no) ');
     expect(outcome.status).toBe(status);
-    expect(await readApplied()).toEqual(status === 0 ? MIGRATIONS : [...MIGRATIONS, '0100_value']);
+    expect(await readApplied()).toEqual(status === 0 ? MIGRATION_NAMES : [...MIGRATION_NAMES, '0100_value']);
     if (status !== 0) expect(await migrate('down --yes')).toMatchObject(SUCCESS);
   });
 
