@@ -174,7 +174,7 @@ async function run(database: Database, { direction, count, check, report }: Run)
     progress.end();
     return done.map(({ name }) => name);
   };
-  // Use `dryRun` here, because a hot standby refuses it. After `read`, the first migration would fail and be blamed
+  // A hot standby refuses `dryRun` here. It would accept `read`, and then the first migration would fail and be blamed
   await database.within('dryRun', assertOwner);
   return database.borrow(async (session) => {
     try {
