@@ -1,5 +1,5 @@
 import { KeyObject, constants, createHmac, sign } from 'node:crypto';
-import { afterAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type CryptoKey, exportSPKI, importJWK } from 'jose';
 import type { RefusalReason } from '../../src/auth/verdict.js';
 import { AUDIENCE, Issuer, type SigningKey, encodePart, createSigningKey } from '../support/issuer.js';
@@ -140,7 +140,16 @@ describe('an access token is accepted', () => {
   });
 });
 
-describe('an access token is refused', () => {
+describe('an access token is refused, and no issuer is asked:', () => {
+  let fetchCount = 0;
+  beforeAll(() => {
+    fetchCount = world.issuer.jwksHits;
+  });
+  afterEach(() => {
+    expect(world.issuer.jwksHits).toBe(fetchCount);
+    expect(elsewhere.hits.size).toBe(0); // the headers of some tokens name this address
+  });
+
   const claims = (name: string, values: unknown[]): Parts[] => values.map((value) => ({ claims: { [name]: value } }));
   const header = (name: string, values: unknown[]): Parts[] => values.map((value) => ({ header: { [name]: value } }));
   const cutAudience = AUDIENCE.slice(0, -1);
@@ -297,11 +306,6 @@ describe('an access token is refused', () => {
     'if the header has another scheme: %s',
     (authorization) => expectRefused(authorization, 'scheme'),
   );
-
-  it('and none of the refused tokens causes a request to an address in the token, or an early fetch of keys', () => {
-    expect(elsewhere.hits.size).toBe(0);
-    expect(world.issuer.jwksHits).toBe(1);
-  });
 });
 
 it('if the issuer is away at the start, callers get 503, and no 401, until its keys are fetched', async () => {

@@ -10,7 +10,6 @@ import { type ProblemSlug, problemTypes } from '../../src/problems/problem-types
 import { CertificateAuthority, hasOpenSsl } from '../support/certificates.js';
 import { freePort, listen } from '../support/ports.js';
 import { type Front, hasNginx, startNginx, withUnlimitedCaller, withLongTimeouts } from '../support/gateways.js';
-import type { LocalService } from '../support/local-service.js';
 import { localWorld } from '../support/local-world.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { type Reply, exchange } from '../support/exchange.js';
@@ -161,12 +160,11 @@ describeWithTls('deploy/nginx with a certificate', () => {
 describeWithNginx('replicas behind deploy/nginx, one of them never ready', () => {
   let port: string;
   let replicaToKill: ReachableService;
-  let neverReady: LocalService;
   beforeAll(async () => {
     port = String(await freePort());
     replicaToKill = await world.startReplicaProcess({ PORT: port });
     await replicaToKill.ready();
-    neverReady = await world.startReplica({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
+    const neverReady = await world.startReplica({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
     nginx = await startNginx([world.service, replicaToKill, neverReady].map(hostOf), (text) =>
       withUnlimitedCaller(withLongTimeouts(text), '127.0.0.1'),
     );
@@ -201,59 +199,64 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
     await until(async () => traffic.asked > 100);
     expect((await traffic.stop()).failures).toEqual([]);
   });
+});
 
-  describe('if none of them runs', () => {
-    beforeAll(() => Promise.all([world.service.kill(), neverReady.kill()]));
+describeWithNginx('deploy/nginx, if no replica runs', () => {
+  beforeAll(async () => {
+    nginx = await startNginx([`127.0.0.1:${await freePort()}`], (text) =>
+      withUnlimitedCaller(withLongTimeouts(text), '127.0.0.1'),
+    );
+  });
+  afterAll(() => nginx?.stop());
 
-    it.each<{ where: string; lines: string; slug: ProblemSlug }>([
-      {
-        where: 'no replica answers',
-        lines: `GET ${PATHS.orderUpdate} HTTP/1.1`,
-        slug: 'not-ready',
-      },
-      { where: 'nginx cannot read the request', lines: 'GARBAGE', slug: 'malformed-request' },
-      {
-        where: 'a token is sent twice',
-        lines: 'GET / HTTP/1.1\r\nAuthorization: a\r\nAuthorization: b',
-        slug: 'malformed-request',
-      },
-      { where: 'nginx does not know the version of HTTP', lines: 'GET / HTTP/2.0', slug: 'malformed-request' },
-      {
-        where: 'nginx does not know the transfer coding',
-        lines: 'GET / HTTP/1.1\r\nTransfer-Encoding: x',
-        slug: 'malformed-request',
-      },
-      { where: 'the target is an internal path of nginx', lines: 'GET /.problem HTTP/1.1', slug: 'not-found' },
-      { where: 'nginx refuses the method', lines: 'TRACE / HTTP/1.1', slug: 'method-not-allowed' },
-      {
-        where: 'the target is too long',
-        lines: `GET /${'x'.repeat(40_000)} HTTP/1.1`,
-        slug: 'headers-too-large',
-      },
-      {
-        where: 'a header is too long',
-        lines: `GET / HTTP/1.1\r\nX: ${'x'.repeat(40_000)}`,
-        slug: 'headers-too-large',
-      },
-    ])('nginx answers with a problem document of the service if $where', async ({ lines, slug }) => {
-      const { responses } = await send(`${lines}\r\nHost: x\r\nConnection: close\r\n\r\n`);
-      const [{ headers, text, ...answered }] = responses as [Reply];
-      const { status, title } = problemTypes[slug];
-      expect(answered).toEqual({ status });
-      expect(headers.get('content-type')).toBe('application/problem+json');
-      expect(headers.get('retry-after')).toBe(status === 503 ? '1' : null);
-      expect(headers.get('allow')).toBe(status === 405 ? 'GET, HEAD, OPTIONS' : null);
-      expect(JSON.parse(text)).toEqual({
-        type: `/problems/${slug}`,
-        title,
-        status,
-        // nginx.conf has one detail for all malformed requests, and another one for all other errors
-        detail: expect.stringMatching(
-          slug === 'malformed-request' ? /Authorization, .* sent twice/ : /no replica answered/,
-        ),
-        instance: `urn:uuid:${headers.get('x-request-id')}`,
-        dateTime: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/),
-      });
+  it.each<{ where: string; lines: string; slug: ProblemSlug }>([
+    {
+      where: 'no replica answers',
+      lines: `GET ${PATHS.orderUpdate} HTTP/1.1`,
+      slug: 'not-ready',
+    },
+    { where: 'nginx cannot read the request', lines: 'GARBAGE', slug: 'malformed-request' },
+    {
+      where: 'a token is sent twice',
+      lines: 'GET / HTTP/1.1\r\nAuthorization: a\r\nAuthorization: b',
+      slug: 'malformed-request',
+    },
+    { where: 'nginx does not know the version of HTTP', lines: 'GET / HTTP/2.0', slug: 'malformed-request' },
+    {
+      where: 'nginx does not know the transfer coding',
+      lines: 'GET / HTTP/1.1\r\nTransfer-Encoding: x',
+      slug: 'malformed-request',
+    },
+    { where: 'the target is an internal path of nginx', lines: 'GET /.problem HTTP/1.1', slug: 'not-found' },
+    { where: 'nginx refuses the method', lines: 'TRACE / HTTP/1.1', slug: 'method-not-allowed' },
+    {
+      where: 'the target is too long',
+      lines: `GET /${'x'.repeat(40_000)} HTTP/1.1`,
+      slug: 'headers-too-large',
+    },
+    {
+      where: 'a header is too long',
+      lines: `GET / HTTP/1.1\r\nX: ${'x'.repeat(40_000)}`,
+      slug: 'headers-too-large',
+    },
+  ])('answers with a problem document of the service if $where', async ({ lines, slug }) => {
+    const { responses } = await send(`${lines}\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    const [{ headers, text, ...answered }] = responses as [Reply];
+    const { status, title } = problemTypes[slug];
+    expect(answered).toEqual({ status });
+    expect(headers.get('content-type')).toBe('application/problem+json');
+    expect(headers.get('retry-after')).toBe(status === 503 ? '1' : null);
+    expect(headers.get('allow')).toBe(status === 405 ? 'GET, HEAD, OPTIONS' : null);
+    expect(JSON.parse(text)).toEqual({
+      type: `/problems/${slug}`,
+      title,
+      status,
+      // nginx.conf has one detail for all malformed requests, and another one for all other errors
+      detail: expect.stringMatching(
+        slug === 'malformed-request' ? /Authorization, .* sent twice/ : /no replica answered/,
+      ),
+      instance: `urn:uuid:${headers.get('x-request-id')}`,
+      dateTime: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/),
     });
   });
 });
