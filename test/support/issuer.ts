@@ -103,7 +103,8 @@ export class Issuer {
   static async start(keys?: readonly SigningKey[]): Promise<Issuer> {
     const ownKeys = [...(keys ?? (await createSigningKeys()))];
     const server = createServer({ keepAliveTimeout: 0 }); // otherwise an idle connection of a slow client is closed
-    return new Issuer(server, `http://127.0.0.1:${await listen(server)}`, ownKeys);
+    const port = await listen(server.unref()); // otherwise Jest would not end if all tests of a file are skipped
+    return new Issuer(server, `http://127.0.0.1:${port}`, ownKeys);
   }
 
   get environment(): Record<string, string> {

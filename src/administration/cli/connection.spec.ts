@@ -7,7 +7,7 @@ import { freePort, listen } from '../../../test/support/ports.js';
 import type { DatabaseAddress } from '../../configuration/database-url.js';
 import { COMMAND_USE } from '../../database/data-source.js';
 import type { Work } from '../../database/database.js';
-import { readColumn, withDatabase, withReading, withWriting } from './connection.js';
+import { parseAddress, readColumn, withDatabase, withReading, withWriting } from './connection.js';
 import { describeError } from './program.js';
 
 const database = await createDatabase();
@@ -26,6 +26,19 @@ function withDryRun<T>(work: Work<T>, ofDatabase: DatabaseAddress): Promise<T> {
 async function sentenceOf(work: Promise<unknown>): Promise<string> {
   return work.then(() => 'no error', describeError);
 }
+
+describe('the remedy for a faulty address names the demo', () => {
+  const DEMO_REMEDY = /\. .* To use the database of the demo, run: \. \.data\/demo\.env$/;
+
+  it('if no address is set', () => {
+    expect(() => parseAddress({})).toThrow(DEMO_REMEDY);
+  });
+
+  it.each([{ DATABASE_URL: 'localhost' }, { DATABASE_URL_FILE: '/nowhere' }])('but not for %j', (faulty) => {
+    expect(() => parseAddress(faulty)).toThrow(Object.keys(faulty)[0]);
+    expect(() => parseAddress(faulty)).not.toThrow(DEMO_REMEDY);
+  });
+});
 
 describe.each([
   { kind: 'a reading', transaction: withReading },
