@@ -20,9 +20,19 @@ it.each(['migrate', 'keys', 'codes', 'doctor'])('%s --help shows how the command
   });
 });
 
-it('doctor --help shows how it reads credentials', async () => {
-  const { stdout } = await run('doctor --help');
-  expect(stdout).toContain(`printf '%s\\n' "$KEY" "$TOKEN" | node dist/doctor.js -\n`);
+it.each([
+  { line: 'migrate status', sentence: 'status 1 if the file of an applied one is missing' },
+  { line: 'migrate plan', sentence: 'status 2 if they can break clients' },
+  { line: 'migrate drift', sentence: 'status 2 if there are any' },
+  { line: 'migrate drift', sentence: 'by default the changes of the last 90 days' },
+  { line: 'migrate down', sentence: 'from 1 to 9999 (default: 1)' },
+  { line: 'keys rotate', sentence: '(default: "7 days")' },
+  { line: 'codes show', sentence: 'such as 2027-01-01T00:00:00Z, or 2027-01-01 for the beginning of that day in UTC' },
+  { line: 'doctor', sentence: 'The status is 2 if there is a fault.' },
+  { line: 'doctor', sentence: `printf '%s\\n' "$KEY" "$TOKEN" | node dist/doctor.js -` },
+])('$line --help says: $sentence', async ({ line, sentence }) => {
+  const { stdout } = await run(`${line} --help`);
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(sentence);
 });
 
 it.each([

@@ -6,7 +6,7 @@ import { createDatabase } from '../../../test/support/database.js';
 import { freePort, listen } from '../../../test/support/ports.js';
 import type { DatabaseAddress } from '../../configuration/database-url.js';
 import { COMMAND_USE } from '../../database/data-source.js';
-import type { Work } from '../../database/database.js';
+import type { Database, Work } from '../../database/database.js';
 import { parseAddress, readColumn, withDatabase, withReading, withWriting } from './connection.js';
 import { describeError } from './program.js';
 
@@ -80,10 +80,16 @@ it('names the encoding of a database that it cannot use, and the one that is nee
   await database.query(`create database ${name} encoding 'SQL_ASCII' lc_collate 'C' lc_ctype 'C' template template0`);
   try {
     const DATABASE_URL = Object.assign(new URL(database.url), { pathname: `/${name}` }).href;
-    const reading = withReading((session) => session.query('select 1'), { DATABASE_URL });
-    await expect(reading).rejects.toThrow(
-      /PostgreSQL \d+ with the encoding SQL_ASCII, and PostgreSQL 14 or later with the encoding UTF8 is needed/,
-    );
+    const readTwice = async (used: Database): Promise<void> => {
+      for (const reading of ['first', 'second']) {
+        const read = used.within('read', (session) => session.query(`select '${reading}'`));
+        await expect(read).rejects.toThrow(
+          /PostgreSQL \d+ with the encoding SQL_ASCII, and PostgreSQL 14 or later with the encoding UTF8 is needed/,
+        );
+      }
+    };
+    // A command has one session. If the first reading kept it, the second reading would only wait for a session
+    await withDatabase(readTwice, { DATABASE_URL });
   } finally {
     await database.query(`drop database ${name} with (force)`);
   }
