@@ -10,6 +10,7 @@ export default async function globalSetup(): Promise<void> {
   try {
     await startRun();
   } catch (error) {
+    if (error instanceof TypeError) throw error; // the program is faulty, so its stack is needed
     const sentence = toMessage(error).replace(/\.?$/, '.');
     console.error(`The tests cannot start: ${sentence} ${findStartRemedy(sentence) ?? ''}`); // Jest would print a stack
     process.exit(1);
