@@ -64,9 +64,14 @@ function isName(name: string): boolean {
   return time !== undefined && !Number.isNaN(parseNameTime(time));
 }
 
-/** Compares two names by the number at their beginning, as node-pg-migrate does. */
+/**
+ * Compares two names as node-pg-migrate compares the files: first their numbers, then their texts without punctuation.
+ * In another order than that of `up`, `plan` could fail or show other changes.
+ */
 export function compareNames(one: string, other: string): number {
-  return one.localeCompare(other, 'en', { numeric: true });
+  const numberDifference = Number.parseInt(one, 10) - Number.parseInt(other, 10);
+  if (numberDifference !== 0) return numberDifference;
+  return `${one}.sql`.localeCompare(`${other}.sql`, undefined, { numeric: true, ignorePunctuation: true });
 }
 
 /** Writes a new migration whose name comes after all others, and returns its path. */

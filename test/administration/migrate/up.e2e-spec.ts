@@ -121,6 +121,17 @@ describe('migrate up', () => {
     await holder.query('commit');
   });
 
+  it('applies files of one second in the order in which status lists them and plan tries them', async () => {
+    // node-pg-migrate compares the names without their underscores: addlistsmore.sql comes before addlists.sql
+    const [first, second] = ['20301231000000_add_lists_more', '20301231000000_add_lists'] as const;
+    copy.add(first, 'create table first ();', 'drop table first;');
+    copy.add(second, 'alter table first add x int;', 'alter table first drop x;');
+    expect(await migrate('status')).toMatchObject({ stdout: expect.stringMatching(`${first}\n.*${second}\n$`) });
+    expect(await migrate('plan')).toMatchObject(SUCCESS);
+    expect(await migrate('up')).toEqual({ ...SUCCESS, stdout: `applied  ${first}\napplied  ${second}\n` });
+    expect(await migrate('down 2 --yes')).toMatchObject(SUCCESS);
+  });
+
   it('applies all migrations before one that fails, and no migration changes the settings of a later one', async () => {
     copy.add('0100_spoil', CHANGE_SETTINGS, CHANGE_SETTINGS);
     copy.add('0101_look', FAIL_IF_SETTINGS_DIFFER, FAIL_IF_SETTINGS_DIFFER);
