@@ -3,7 +3,7 @@ import type { ServiceLogger } from './service-logger.js';
 
 const SUMMARY_INTERVAL_MS = 60_000;
 
-/** The effect of a lasting failure on callers. `secondsAgo` is undefined if the process refused them from its start. */
+/** The effect of a lasting failure on callers. `secondsAgo` is undefined if it is not known when refusals began. */
 export type CallerImpact =
   | { readonly callers: 'unaffected' }
   | { readonly callers: 'refused-later'; readonly secondsLeft: number }

@@ -88,6 +88,16 @@ describe('after the first keys', () => {
     expect(verifier.issuers.unavailableReason).toBe(`The signing keys of ${source.url} are too old.`);
   });
 
+  it('when the keys have become too old, the log says since when callers are refused', async () => {
+    await verifier.start();
+    source.fault = 'down';
+    jest.advanceTimersByTime(DAY_MS + MINUTE_SECONDS * 1_000);
+    await verifier.settled();
+    const [refusal] = verifier.warnings as { readonly message: string; readonly callersRefusedAt: Date }[];
+    expect(refusal?.message).toBe(`issuer ${source.url}: failed, callers are refused`);
+    expect(Date.now() - Number(refusal?.callersRefusedAt)).toBeGreaterThanOrEqual(MINUTE_SECONDS * 1_000);
+  });
+
   it('an issuer that begins to fail is asked each 5 s, and its return is a line in the log', async () => {
     await verifier.start();
     source.fault = 'status 500';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JWK } from 'jose';
-import { type CallerImpact, RepeatedFailure } from '../../telemetry/repeated-failure.js';
+import { type CallerImpact, RepeatedFailure, toCallerImpact } from '../../telemetry/repeated-failure.js';
 import type { ServiceLogger } from '../../telemetry/service-logger.js';
 import { fetchJson } from './fetch-json.js';
 import {
@@ -213,9 +213,8 @@ export class KeySet {
   }
 
   private get callerImpact(): CallerImpact {
-    const { secondsUntilRefusal } = this;
-    if (secondsUntilRefusal === 0) return { callers: 'refused' };
-    return { callers: 'refused-later', secondsLeft: secondsUntilRefusal };
+    const hasUsableKey = this.signingKeys !== undefined && this.signingKeys.usableCount > 0;
+    return hasUsableKey ? toCallerImpact(MAX_AGE_SECONDS - this.ageSeconds) : { callers: 'refused' };
   }
 
   private get secondsUntilTooOld(): number {
