@@ -187,6 +187,11 @@ it('if one of two issuers is away, the doctor says only that good tokens may be 
   expect(stdout).toContain('Calls with good tokens may be refused. Correct issuer.');
 });
 
+it('if both of two issuers are away, the doctor says that a new replica would not answer calls', async () => {
+  const stdout = await doctor({ environment: { OAUTH_ISSUER: 'http://127.0.0.1:1,http://127.0.0.1:2' } });
+  expect(stdout).toMatch(lastLineIfNoCallIsAnswered('issuer'));
+});
+
 function lastLineIfNoCallIsAnswered(toCorrect: string): RegExp {
   const running = 'Running replicas may answer from memory';
   return new RegExp(`\\nA new replica would not answer calls\\. ${running}\\. Correct ${toCorrect}\\.\\n$`);

@@ -134,7 +134,7 @@ function listIssuerChecks(configuration: Configuration, issuerKeys: IssuerKeys, 
   const issuerChecks = configuration.OAUTH_ISSUER.map((issuer): Check => ({
     subject: 'issuer',
     needs: [],
-    impact: configuration.OAUTH_ISSUER.length === 1 ? 'all' : 'some', // `some`: tokens of other issuers are accepted
+    impact: 'some', // tokens of other issuers are accepted. If there are none, see isEveryIssuerFaulty
     run: () => checkIssuer(issuer, issuerKeys),
   }));
   const tokenChecks = tokens.map((token, index): Check => ({
@@ -171,9 +171,15 @@ function describeOutcome(checked: readonly CheckedSubject[]): string {
 
 function describeAnswers(checked: readonly CheckedSubject[]): string {
   const toCorrect = listFaulty(checked, ['all', 'some', 'cause']);
-  if (listFaulty(checked, ['all']) !== '') return `${NOT_ANSWERED} Correct ${toCorrect}.`;
+  const isNoCallAnswered = listFaulty(checked, ['all']) !== '' || isEveryIssuerFaulty(checked);
+  if (isNoCallAnswered) return `${NOT_ANSWERED} Correct ${toCorrect}.`;
   if (listFaulty(checked, ['some']) !== '') return `Calls with good tokens may be refused. Correct ${toCorrect}.`;
   return 'Calls are answered.';
+}
+
+/** Also returns true if no issuer was checked: then the configuration has a fault. */
+function isEveryIssuerFaulty(checked: readonly CheckedSubject[]): boolean {
+  return checked.filter(({ subject }) => subject === 'issuer').every(({ result }) => result.state === 'fault');
 }
 
 function listFaulty(checked: readonly CheckedSubject[], impacts: readonly Check['impact'][]): string {
@@ -183,8 +189,8 @@ function listFaulty(checked: readonly CheckedSubject[], impacts: readonly Check[
 
 async function checkConfiguration(environment: NodeJS.ProcessEnv): Promise<CheckResult> {
   try {
-    const remedy = findTransportWarning(readConfiguration(environment));
-    return remedy === undefined ? ok('complete') : warning('complete', remedy);
+    const transportWarning = findTransportWarning(readConfiguration(environment));
+    return transportWarning === undefined ? ok('complete') : warning('complete', transportWarning);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     return fault(error.faults.join('; '), CONFIGURATION_REMEDY);
