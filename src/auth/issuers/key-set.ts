@@ -18,26 +18,28 @@ import {
 export const REFRESH_INTERVAL_MS = 35_000;
 /** The time between the starts of two fetches after a failure. Unknown key ids cause at most one fetch in this time. */
 export const RETRY_INTERVAL_MS = 5_000;
-/**
- * The least pause between two fetches, except that a fetch for an unknown key id may begin earlier. Two fetches whose
- * answers lack a key withdraw it only if they begin this far apart. docs/identity-providers.md names this time.
- */
+/** The least pause from the end of a fetch to the next fetch, unless a key id is unknown, or the address changes. */
 const MIN_PAUSE_MS = 1_000;
+/**
+ * Two fetches whose answers lack a key withdraw the key only if the time between their starts is at least this long.
+ * docs/identity-providers.md names this time.
+ */
+const MIN_WITHDRAWAL_MS = 1_000;
 const MAX_CALLER_WAIT_MS = 2_000;
 /** Keys of this age are not used any more, even if the issuer cannot be reached. */
 const MAX_AGE_SECONDS = 24 * 3_600;
 
 /**
  * The result of the last fetch. It decides when the next fetch begins:
- * - `settled`: the fetched set has all keys in use, or the state before was `lacking`. Otherwise an issuer whose nodes
- *   have different keys would be asked each second.
+ * - `settled`: the fetched set has all keys in use. The state is also `settled` if the set lacks a key directly after
+ *   the state `lacking`: otherwise an issuer whose nodes have different keys would be asked each second.
  * - `lacking`: the fetched set lacks a key in use. The next fetch shows whether the key is withdrawn.
  * - `unusable`: there was no usable answer, or no key in use can verify a token.
  */
 type State = 'settled' | 'lacking' | 'unusable';
 const DELAYS_MS: Readonly<Record<State, number>> = {
   settled: REFRESH_INTERVAL_MS,
-  lacking: MIN_PAUSE_MS,
+  lacking: MIN_WITHDRAWAL_MS,
   unusable: RETRY_INTERVAL_MS,
 };
 
@@ -224,7 +226,8 @@ export class KeySet {
 
 /**
  * Returns the fetched keys, and the used keys that are not withdrawn. A key is withdrawn if two answers lack it, and
- * their fetches began MIN_PAUSE_MS apart or more. Keys are sorted: the nodes of an issuer may order them differently.
+ * their fetches began MIN_WITHDRAWAL_MS apart or more. The keys are sorted, because the nodes of an issuer may order
+ * them differently.
  */
 function mergeKeys(usedKeys: readonly UsedKey[], fetched: readonly JWK[], beganAtMs: number): UsedKey[] {
   const present = fetched.map((jwk) => ({ jwk, identity: identifyKey(jwk), lackedSinceMs: undefined }));
@@ -232,7 +235,7 @@ function mergeKeys(usedKeys: readonly UsedKey[], fetched: readonly JWK[], beganA
   const lacking = usedKeys
     .filter(({ identity }) => !identities.has(identity))
     .map((key) => ({ ...key, lackedSinceMs: key.lackedSinceMs ?? beganAtMs }));
-  const notWithdrawn = lacking.filter(({ lackedSinceMs }) => beganAtMs - lackedSinceMs < MIN_PAUSE_MS);
+  const notWithdrawn = lacking.filter(({ lackedSinceMs }) => beganAtMs - lackedSinceMs < MIN_WITHDRAWAL_MS);
   return [...present, ...notWithdrawn].sort((one, other) => (one.identity < other.identity ? -1 : 1));
 }
 
