@@ -111,7 +111,7 @@ export function findClient(claims: JWTPayload): string | undefined {
  * Returns whether a token expires before the year 10000. jose accepts any number, so a token could be valid for ever.
  * @param claims verified by jose: their `exp` is a number or missing
  */
-export function hasExpiry(claims: JWTPayload): claims is JWTPayload & { readonly exp: number } {
+export function expiresBeforeYear10000(claims: JWTPayload): claims is JWTPayload & { readonly exp: number } {
   return claims.exp !== undefined && claims.exp <= END_OF_YEAR_9999_SECONDS;
 }
 

@@ -14,9 +14,9 @@ import { Configuration } from '../configuration/configuration.js';
 import { Metrics } from '../telemetry/metrics.js';
 import {
   type UnverifiedToken,
+  expiresBeforeYear10000,
   findClient,
   hasAcceptedType,
-  hasExpiry,
   hasScope,
   isOfAnotherKind,
   readToken,
@@ -156,7 +156,7 @@ export async function verifyToken(
     const reason = findReason(error);
     if (isFaultOfClaims(error)) return refused(reason, { tokenClient: findClient(error.payload) });
     if (reason !== 'unknown-key') return refused(reason);
-    // jose also finds no key if the key with this id is for another algorithm. `unknown-key` would fetch that key again
+    // jose also finds no key if the key with this id is for another algorithm. A new fetch would not help
     const isKeyIdKnown = keys.document.keys.some(({ kid }) => kid === header.kid);
     return refused(isKeyIdKnown ? 'signature' : 'unknown-key');
   }
@@ -176,7 +176,7 @@ function checkKindAndClient(
   if (isOfAnotherKind(header, claims)) return refused('another-kind', { tokenClient });
   const isClientAdmitted = clients.length === 0 || (tokenClient !== undefined && clients.includes(tokenClient));
   if (!isClientAdmitted) return refused('client', { tokenClient });
-  return hasExpiry(claims) ? accepted(claims) : refused('no-expiry', { tokenClient });
+  return expiresBeforeYear10000(claims) ? accepted(claims) : refused('no-expiry', { tokenClient });
 }
 
 /** Verifies a token. If several keys fit, jose throws an error that iterates over these keys: each is tried. */
