@@ -24,8 +24,8 @@ export interface DatabaseUse {
 }
 
 /**
- * The service uses one session to follow the keys, one to follow the codes (followed-topic.ts), and one to write when
- * keys were last used. With fewer, the keys would wait while codes are read, so a revoked key would be accepted longer.
+ * At most three sessions are in use: one follows the keys, one follows the codes (followed-topic.ts), and one writes
+ * when keys were last used. With fewer, a poll of the keys could wait, so a revoked key would be accepted longer.
  */
 export const SERVICE_USE: DatabaseUse = {
   application: 'order-lookup-services',
@@ -43,7 +43,7 @@ export const COMMAND_USE: DatabaseUse = {
   queryTimeoutMs: 0, // a migration may take minutes
 };
 
-/** The pool closes a session after this time without use. Below the interval of the polls, each would log in again. */
+/** The pool closes a session after this time without use. If it is below POLL_INTERVAL_MS, each poll logs in again. */
 const IDLE_TIMEOUT_MS = 30_000;
 /** The pool closes a session older than this. So a new password or DNS entry is used within five minutes. */
 const MAX_LIFETIME_SECONDS = 290;

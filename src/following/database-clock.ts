@@ -8,9 +8,10 @@ export interface ClockMeasurement {
 }
 
 /**
- * An estimate of the database's clock. Each poll corrects it. Between two polls it advances with the monotonic clock of
- * this process, which nobody can set. After a poll it is wrong by at most the time that the answer took. Usually it is
- * behind. If the database's clock runs slower or was set back, the estimate is ahead: codes begin before `valid_from`.
+ * An estimate of the database's clock. Each poll corrects it. After a poll the estimate is wrong by at most the time
+ * that the answer took, and usually it is behind. Until the next poll it advances with the monotonic clock of this
+ * process, which nobody can set. If the database's clock runs slower or is set back, the estimate is ahead until the
+ * next poll: codes may then begin before `valid_from`.
  */
 @Injectable()
 export class DatabaseClock {

@@ -74,14 +74,14 @@ export class ServiceLogger implements LoggerService {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     };
-    // pino gets a function, and not `output` itself, which pino would flush synchronously after each fatal line
+    // pino gets an object that can only write. It would flush `output` itself synchronously after each fatal line
     this.pino = pino(options, { write: (line) => this.writeLine(line) });
     this.output.on('drop', () => this.metrics.logLinesDropped.inc());
     this.output.on('error', (error) => {
       if (error.code === 'EPIPE') this.isReaderGone = true;
     });
-    // Must run before the listener of `pino.destination`, which writes the rest synchronously. If the reader stalls,
-    // this write would block the end of the process for ever. After `destroy` nothing is left to write
+    // At the exit, `pino.destination` writes the waiting lines synchronously. If their reader stalls, the process would
+    // never end. So this listener comes first: after `destroy`, no line waits
     process.prependOnceListener('exit', () => this.output.destroy());
   }
 

@@ -6,8 +6,8 @@ const DATE_TIME = /^(?<local>\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?<fraction>\.\
 const MAX_FRACTION_DIGITS = 6; // PostgreSQL keeps microseconds
 
 /**
- * Returns the time in UTC, to the microsecond and in its shortest form. Returns undefined if the text is not a
- * date-time of RFC 3339 in the years 1 to 9999.
+ * Returns the time in UTC, cut to microseconds and in its shortest form. Returns undefined if the text is no date-time
+ * of RFC 3339, if it is a leap second, or if its year in UTC is not from 1 to 9999.
  */
 export function parseTime(text: string): string | undefined {
   const found = DATE_TIME.exec(text.toUpperCase())?.groups;
@@ -18,7 +18,7 @@ export function parseTime(text: string): string | undefined {
   return `${second}${shortFraction(found['fraction'])}Z`;
 }
 
-/** Returns whether this day and time exist. `Date` accepts 24:00, and reads 30 February as 2 March. */
+/** Returns whether this day and time exist. `Date` accepts 24:00, and reads 30 February as a day in March. */
 function isRealTime(local: string): boolean {
   const date = new Date(`${local}Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(local);

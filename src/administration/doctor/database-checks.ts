@@ -139,11 +139,12 @@ export async function checkOwner(session: Session): Promise<CheckResult> {
   return fault(`tables belong to ${owners}, and not to ${DOCUMENTED_OWNER}`, statements.join('\n'));
 }
 
+/** A key in the state `rotated` is still accepted. */
 const COUNT_KEYS = `select count(*)::int from public.api_key where ${KEY_STATE} in ('in force', 'rotated')`;
 
 /** Reads with the service's own functions. They throw if the service could not read or serve the content. */
 export async function checkContent(session: Session, manager: EntityManager): Promise<CheckResult> {
-  await lockBeforeSnapshot(session, CODE_TABLES); // first: a session that truncates and refills a table may be running
+  await lockBeforeSnapshot(session, CODE_TABLES); // before the first query, or a table that is refilled looks empty
   const rows = await readCodes(manager);
   assertAreas(rows);
   const [keyCount = 0] = await readColumn<number>(session, COUNT_KEYS);

@@ -189,7 +189,7 @@ function describeFormFault(text: string, reason: RefusalReason): CheckResult {
   if (reason === 'not-a-jwt' && isEncrypted) {
     return fault('it is encrypted (JWE), so only the owner of the decryption key can read it', ENCRYPTED_REMEDY);
   }
-  const isCut = text.startsWith('eyJ'); // each JWT begins with `{"`, which is eyJ in base64url
+  const isCut = text.startsWith('eyJ'); // most JWTs begin with `{"` and a letter, which is eyJ… in base64url
   if (reason === 'not-a-jwt' && isCut) return fault('it is a JWT that was cut', ASK_FOR_TOKEN);
   if (reason === 'not-a-jwt') return fault('it is opaque, not a JWT: only its issuer can read it', OPAQUE_REMEDY);
   return fault('its header, claims or signature is not in base64url, or its claims are not JSON', ASK_FOR_TOKEN);

@@ -115,7 +115,7 @@ export async function readMigration(name: string, folder = MIGRATIONS): Promise<
   return parseMigration(name, await readFile(toPath(name, folder)));
 }
 
-/** The text must have passed `findFault`. Without the line "-- Up Migration" all of it would be `up`. */
+/** The text must have passed `findFault`. Without the line "-- Up Migration", `up` would begin at the first line. */
 export function parseMigration(name: string, bytes: Uint8Array): Migration {
   const lines = splitLines(bytes);
   const upAt = lines.findIndex((line) => line.trimEnd() === UP);
@@ -128,7 +128,7 @@ export function parseMigration(name: string, bytes: Uint8Array): Migration {
   };
 }
 
-/** Returns false for white space, semicolons and `--` comments only. A block comment counts as a statement. */
+/** Returns whether there is more than white space, semicolons and `--` comments. A block comment is enough. */
 export function hasStatement(sql: string): boolean {
   const sqlWithoutComments = sql.replaceAll(/--.*/g, '');
   return /[^\s;]/.test(sqlWithoutComments);

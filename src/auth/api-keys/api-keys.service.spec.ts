@@ -56,7 +56,7 @@ it.each([
   { expiresInMs: 0, revokedInMs: 1, reason: 'expired' },
   { expiresInMs: 1, revokedInMs: 0, reason: 'revoked' },
   { expiresInMs: 1, revokedInMs: 1, reason: undefined },
-])('a key is accepted until the time in its row, and then refused: %j', ({ reason, ...ends }) => {
+])('a key is accepted until it expires or is revoked, and then refused: %j', ({ reason, ...ends }) => {
   const { service, notedKeyIds } = createService([ends]);
   const verdict = service.verify('key 0');
   expect(verdict.outcome === 'accepted' ? undefined : verdict.reason).toBe(reason);

@@ -4,8 +4,8 @@ import { IssuerFault } from './issuer-fault.js';
 const RSA_ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'];
 const CURVE_ALGORITHMS = ['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
 /**
- * The accepted algorithms, all of them asymmetric (RFC 8725 section 3.1). If you add a MAC, such as HS256, everybody
- * can sign tokens, because the public key is then the secret.
+ * The accepted algorithms, all of them asymmetric (RFC 8725 section 3.1). Never add a MAC, such as HS256: with a MAC,
+ * whoever can verify tokens can also sign tokens.
  */
 export const ALGORITHMS: readonly string[] = [...RSA_ALGORITHMS, ...CURVE_ALGORITHMS];
 export const NO_USABLE_KEY_REMEDY =
