@@ -1,4 +1,4 @@
-// The service remembers the tokens that it has verified. Also here: tokens whose members have any JSON type.
+// Tests that the service remembers verified tokens, and that it checks tokens whose members have any JSON type.
 import { KeyObject, sign } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';

@@ -29,7 +29,7 @@ let proxy: Proxy;
 afterAll(() => proxy?.close());
 
 const timeIn = (seconds: number): string => new Date(Date.now() + seconds * 1000).toISOString();
-useMovableClock();
+useMovableClock(); // before `localWorld`, because it must come before the first service
 const world = localWorld({
   prepare: async (database) => {
     // Some companies make the transactions of reading roles read-only by default. The last use of a key is still noted
@@ -216,6 +216,7 @@ describe('the token of a request without a valid API key', () => {
     expect((await verified()) - before).toBe(20);
     const fetchesOfTimer = Math.ceil((performance.now() - begun) / REFRESH_INTERVAL_MS);
     expect(issuer.jwksHits - hits).toBeLessThanOrEqual(fetchesOfTimer);
+    // A token with a new key needs a fetch. The forged key ids of the flood must not have used up this fetch
     await issuer.rotate('rotated');
     await until(async () => (await statusOf({ Authorization: await issuer.token() })) === 200);
     floodEnd.abort();

@@ -74,7 +74,7 @@ it.each([
   },
 );
 
-it.each(ALL_PATHS)('the running service answers every error at %s with a problem document', async (path) => {
+it.each(ALL_PATHS)('the running service answers 401, 404 and 405 at %s with problem documents', async (path) => {
   const invalid = { 'Api-Key': generateApiKey(), Authorization: `${goodHeaders['Authorization']}x` };
   expectProblem(await get(path, {}), 'missing-credentials');
   expectProblem(await get(path, { ...goodHeaders, ...invalid }), 'invalid-credentials');

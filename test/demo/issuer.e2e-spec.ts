@@ -152,6 +152,7 @@ describe('the local issuer', () => {
     },
   );
 
+  // Must be the last test, because it ends the issuer of all tests
   it('ends with status 0 after SIGTERM', async () => {
     issuer.child.kill('SIGTERM');
     expect((await issuer.ended).status).toBe(0);

@@ -93,7 +93,7 @@ it('replicas on a hot standby serve the changes of its primary', async () => {
   await standby.remove();
 });
 
-/** Asserts that each command that changes something says in one line what the server is, and what to do. */
+/** Asserts that `migrate up` and `keys issue` say in one line that the server is a hot standby, and what to do. */
 async function expectStandbyIsNamed(url: string): Promise<void> {
   for (const line of ['migrate up', 'keys issue --client Acme']) {
     const { status, stdout, stderr } = await runLine(line, { DATABASE_URL: url });

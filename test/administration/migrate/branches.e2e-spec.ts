@@ -69,6 +69,7 @@ async function createFile({ subject, writtenAt }: NewFile): Promise<string> {
   return name;
 }
 
+/** Runs `migrate new` in the process of the test, so that the program reads this time as `Date.now()`. */
 async function runNewAt(subject: string, writtenAt: string): Promise<Outcome> {
   const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.parse(writtenAt));
   try {
@@ -137,6 +138,7 @@ it('a file that was reverted, and then written again with the same subject, is a
     stdout: expect.stringContaining(`git log --all -- migrations/${reverted}.sql`),
   });
   const again = await createFile({ subject: 'add_ours', writtenAt: SECOND_DAY });
+  // The database still has the list of the reverted file, so the new file adds the other one
   copy.add(again, `insert into code_list (name) values ('theirs');`, 'select 1;');
   expect(await migrate(database, 'up')).toMatchObject({ status: 0, stdout: `applied  ${again}\n` });
   expect(await readLists(database)).toEqual(['ours', 'theirs']);
