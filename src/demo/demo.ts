@@ -1,15 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  renameSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -19,6 +9,7 @@ import type { Configuration } from '../configuration/configuration.js';
 import { exemptFromProxy } from '../configuration/loopback.js';
 import { readConfiguration } from '../configuration/read-configuration.js';
 import { StartError } from '../configuration/start-error.js';
+import { prepareDataFolder } from './data-folder.js';
 import { DemoDatabase } from './demo-database.js';
 import { makeSigningKey, serveIssuer } from './issuer.js';
 import { choosePort, listenPreferably } from './ports.js';
@@ -46,7 +37,7 @@ type Variables = Readonly<Record<string, string>>;
  */
 export async function startDemo(addStop: (stop: () => Promise<unknown>) => void): Promise<void> {
   adaptEnvironment();
-  prepareDataFolder();
+  prepareDataFolder(DATA);
   const { BASE_PATH } = checkEnvironment();
   const database = await DemoDatabase.create(findDatabaseFolder(PROJECT));
   const starting = database.start();
@@ -120,29 +111,6 @@ function checkEnvironment(): Configuration {
   const environment = makeEnvironment('postgres://localhost', `http://${HOST}`);
   const { PORT, MANAGEMENT_PORT } = process.env;
   return readConfiguration({ ...environment, PORT: PORT || '0', MANAGEMENT_PORT: MANAGEMENT_PORT || '0' });
-}
-
-/** @throws StartError if this user cannot write `.data/`, for example because root started the demo before */
-function prepareDataFolder(): void {
-  try {
-    if (!existsSync(DATA)) mkdirSync(DATA);
-    const files = readdirSync(DATA).map((name) => join(DATA, name));
-    for (const path of [DATA, ...files]) accessSync(path, constants.R_OK | constants.W_OK);
-  } catch (error) {
-    throw new StartError(describeDataFolder(error as NodeJS.ErrnoException));
-  }
-}
-
-function describeDataFolder({ code, path = DATA }: NodeJS.ErrnoException): string {
-  if (code === 'EROFS')
-    return `${path} is on a read-only mount, and the demo keeps its data there. Use a clone in a folder that can be written.`;
-  const owner = statSync(path, { throwIfNoEntry: false })?.uid;
-  if (owner !== undefined && owner !== process.geteuid?.())
-    return (
-      `${path} belongs to another user, who started the demo before. ` +
-      'Make the clone yours again. In its folder, run: sudo chown -R "$(id -un)" .'
-    );
-  return `${path} cannot be written (${code}). Let this user write. In the folder of the clone, run: chmod -R u+rwX .`;
 }
 
 /**

@@ -77,10 +77,16 @@ it('an informational response before the answer is ignored', async () => {
   expect(await fetchJson(`http://${await serveRaw(answers)}`)).toEqual({});
 });
 
-it('a request names the service, because some firewalls refuse requests without User-Agent', async () => {
+it('a request asks for compressed JSON, and names the service, because some firewalls want a User-Agent', async () => {
   const server = createServer((request, response) => response.end(JSON.stringify(request.headers)));
-  const headers = await fetchJson(`http://${await serve(server)}`);
-  expect(headers).toMatchObject({ 'user-agent': 'order-lookup-services' });
+  const host = await serve(server);
+  expect(await fetchJson(`http://${host}`)).toEqual({
+    host,
+    accept: 'application/json, application/jwk-set+json',
+    'accept-encoding': 'gzip, deflate, br',
+    connection: 'close',
+    'user-agent': 'order-lookup-services',
+  });
 });
 
 it('an answer that is not complete within the time limit fails with a reason that names the limit', async () => {
