@@ -105,7 +105,8 @@ it('openapi.yaml names the licence as SPDX does, so that generated Python packag
   expect(name).toBe(identifier);
 });
 
-// With additionalProperties, OpenAPI Generator before 7.15 makes Java classes that extend HashMap, and their getters return nothing
+// With additionalProperties, OpenAPI Generator before 7.15 makes Java classes that extend HashMap. Their getters return
+// nothing
 it('openapi.yaml never uses additionalProperties, which generated Java clients cannot read beside properties', () => {
   expect(JSON.stringify(openapiYaml)).not.toContain('additionalProperties');
 });

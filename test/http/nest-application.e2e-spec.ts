@@ -1,5 +1,5 @@
-// AppModule in a testing module, beside a module like those of Nest's manual. In that module, Nest's decorators, and the
-// requests and responses of Express, work as usual. Every exception becomes a problem document.
+// AppModule in a testing module, beside a module like those of Nest's manual. In that module, Nest's decorators and
+// the requests and responses of Express work as usual. Every exception becomes a problem document.
 import 'reflect-metadata';
 import { EventEmitter, once } from 'node:events';
 import { PassThrough, Readable } from 'node:stream';

@@ -23,8 +23,8 @@ export interface Script {
 }
 
 /**
- * Returns the text for EXECUTE. EXECUTE refuses `select … into` as the last statement, so another statement follows. A
- * line break is before it, because the last line may be a comment.
+ * Returns the text for EXECUTE. EXECUTE refuses `select … into` as the last statement, so another statement follows.
+ * A line break is before it, because the last line may be a comment.
  */
 export function toExecutable({ sql }: Script): string {
   return `${sql}\n;select`;
