@@ -7,8 +7,9 @@ import { createPlan } from './migrate/plan.command.js';
 import { createStatus } from './migrate/status.command.js';
 import { createUp } from './migrate/up.command.js';
 
-const NOTES = `The command check, and new without --from, need no database.
-The other commands use the database at DATABASE_URL.`;
+const NOTES =
+  'The command `check` needs no database. The command `new` needs it only with --from.\n' +
+  'The other commands use the database at DATABASE_URL.';
 
 export function runMigrate(io: ProgramIo): Promise<void> {
   const creators = [createUp, createDown, createStatus, createNew, createPlan, createDrift, createCheck];

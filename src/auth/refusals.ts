@@ -27,7 +27,7 @@ const TOKEN_CREDENTIAL: Credential = {
   notValid: 'Authorization contains no valid access token.',
 };
 
-/** A credential that the answer names. `describeRefusal` decides whether the answer also says the reason. */
+/** A credential that is not accepted. If the answer names it, `describeRefusal` decides whether to say the reason. */
 interface RefusedCredential {
   readonly credential: Credential;
   readonly reason: RefusalReason;
@@ -41,7 +41,7 @@ const REASONS_WITHOUT_TOKEN: readonly RefusalReason[] = ['missing', 'scheme'];
 
 /**
  * Makes the problem documents for credentials that are missing, are not valid, or cannot be checked now. The documents
- * do not say why a credential is not valid. Only the log line of the request has the reason.
+ * do not say why a credential is not valid. The log line of the request and a metric have the reason.
  */
 @Injectable()
 export class Refusals {

@@ -18,7 +18,7 @@ export class Connection {
     });
   }
 
-  /** Returns false if the client, such as a gateway, would take our 400 for the answer to another request. */
+  /** Returns false if a client, such as a gateway, would take our 400, 408 or 431 for the answer to another request. */
   get mayAnswerRefusedBytes(): boolean {
     // `GET /slow…\r\n\r\ngarbage`: the 400 would come before the answer to /slow
     const isRequestWaiting = this.waitingCount > 0;

@@ -9,8 +9,9 @@ import type { ApiServer } from './api-server.js';
 import { type RequestContext, RequestLog } from './request-log.js';
 
 /**
- * Handles bytes that Node.js's parser refuses: closes the connection, if possible after a problem document. Without
- * this class Node.js would send an answer without a body.
+ * Handles the errors that Node.js reports for a connection: bytes that its parser refuses, a request that does not
+ * arrive in time, and a reset. Closes the connection, if possible after a problem document. Without this class Node.js
+ * would send an answer without a body.
  */
 @Injectable()
 export class ParserErrors {

@@ -37,8 +37,8 @@ export class RequestContextMiddleware implements NestMiddleware<Request, Respons
     // The defaults for every answer. A handler may replace them
     response.setHeader('X-Content-Type-Options', 'nosniff');
     response.setHeader('Cache-Control', 'no-store');
-    // After a request with the header Upgrade, Node.js drops the rest of the packet. If a next request began there, its
-    // end would come in the next packet, and be taken for a request
+    // After a request with the header Upgrade, Node.js drops the rest of the packet. The next request may begin there.
+    // If its end came in another packet, Node.js would take this end for a request
     const isNextRequestCut = request.headers.upgrade !== undefined;
     if (this.draining.isDraining || isNextRequestCut) response.setHeader('Connection', 'close');
     next();

@@ -164,7 +164,7 @@ interface AddressSources {
 /** Returns the address that the outermost of our proxies wrote into X-Forwarded-For, else that of the connection. */
 function findClientAddress({ peer, forwarded, hops }: AddressSources): string | undefined {
   const peerAddress = peer === undefined ? undefined : stripIpv4Prefix(peer);
-  // With fewer entries, the request did not pass all proxies, and the client may have written the address
+  // With fewer entries, the request did not pass all our proxies. So the client may have written the first entry
   if (forwarded.length < hops) return peerAddress;
   const [outermost] = forwarded;
   if (outermost === undefined) return peerAddress;

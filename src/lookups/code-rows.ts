@@ -41,7 +41,7 @@ function readTable<Row extends object>(manager: EntityManager, entity: new () =>
   return query.getMany();
 }
 
-/** @throws Error if an area has no property. No constraint can check this, because a constraint sees only one row */
+/** @throws Error if an area has no property. PostgreSQL does not check this: a check constraint sees only one row */
 export function assertAreas({ properties }: CodeRows): void {
   for (const area of AREAS) {
     const hasProperty = properties.some((property) => property.area === area);

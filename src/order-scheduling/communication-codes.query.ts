@@ -30,7 +30,7 @@ type Parameters = Partial<Record<(typeof PARAMETERS)[number], string>>;
 /** If a query has more names than this, more than MAX_ISSUES of them are unknown. Further faults would not be shown. */
 const MAX_NAMES = MAX_ISSUES + PARAMETERS.length;
 const MAX_REMEMBERED_QUERIES_BYTES = 8 * 1024 ** 2;
-/** The memory that a remembered query takes in addition to its target. */
+/** An estimate of the memory that a remembered query takes in addition to its target. */
 const QUERY_ENTRY_BYTES = 512;
 /** The first characters of a JSON web token: `{"` in base64url. */
 const JSON_WEB_TOKEN_PREFIX = 'eyJ';
@@ -49,7 +49,7 @@ function IsFilter(): PropertyDecorator {
   );
 }
 
-/** Refuses control characters. It is no second `Matches`: class-validator would use only one of the two. */
+/** Refuses control characters. If two `Matches` of a property failed, class-validator would keep only one message. */
 function HasNoControlCharacters(options: ValidationOptions): PropertyDecorator {
   const validate = (text: string): boolean => !/\p{Cc}/u.test(text);
   return ValidateBy({ name: 'hasNoControlCharacters', validator: { validate } }, options);
@@ -57,12 +57,12 @@ function HasNoControlCharacters(options: ValidationOptions): PropertyDecorator {
 
 /**
  * Reads a query, and names all faults in one answer. An unknown parameter is a fault: if it is a misspelt filter, the
- * caller would get more records than it asked for. This is a provider, because a pipe makes a request a tenth dearer
+ * caller would get more records than it asked for. This is a provider, because with a pipe a request costs a tenth more
  * (docs/decisions.md).
  */
 @Injectable()
 export class CommunicationCodesQueryParser {
-  /** The valid queries by target. The query alone as key would save no memory, because V8 keeps the whole target. */
+  /** The valid queries by target. If the key were a part of the target, V8 would still keep the whole target for it. */
   private readonly validQueries = new LRUCache<string, CommunicationCodesQuery>({
     maxSize: MAX_REMEMBERED_QUERIES_BYTES,
     sizeCalculation: (_query, target) => 2 * target.length + QUERY_ENTRY_BYTES,

@@ -20,7 +20,9 @@ const SHOW_DRIFT = `
     pg_catalog.format('%s  %s (%s)  %s %s %s',
       to_char(changed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
       database_user,
-      pg_catalog.concat_ws(', ', nullif(application, ''), 'says to be ' || person, 'claims the migration ' || migration),
+      pg_catalog.concat_ws(
+        ', ', nullif(application, ''), 'claims to be ' || person, 'claims the migration ' || migration
+      ),
       operation,
       table_name,
       pg_catalog.concat_ws(' → ', jsonb_strip_nulls(old_row), jsonb_strip_nulls(new_row))
@@ -64,5 +66,6 @@ async function listChanges(session: Session, topic: TopicName, sinceTime: string
   if (lines.length < MAX_SHOWN_CHANGES) return shown;
   const [count = MAX_SHOWN_CHANGES] = await readColumn<number>(session, COUNT_DRIFT, parameters);
   const others = count - lines.length;
-  return others > 0 ? [...shown, `… and ${others} later changes. To see them: --since`] : shown;
+  if (others <= 0) return shown;
+  return [...shown, `… and ${others} later changes. To see them: --since and the time of the line above`];
 }

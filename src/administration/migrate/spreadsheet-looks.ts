@@ -1,7 +1,7 @@
-// Finds texts that nobody typed: a spreadsheet or a script probably made them, or their characters are damaged. The
-// patterns depend on no language, because spreadsheets write months and errors in many languages.
+// Finds texts that are probably mistakes: a spreadsheet or a script made them, or their characters are damaged. The
+// patterns for days and errors depend on no language, because spreadsheets write months and errors in many languages.
 
-/** A short name of a month, such as Mar, mars or maalis. The second letter is small, because 10-LTL is a code. */
+/** A short name of a month: Mar, mars or maalis. Later letters must be lower case, because 10-LTL is a code. */
 const MONTH = String.raw`\p{L}\p{Ll}{2,5}`;
 const DAY_OF_MONTH = String.raw`(?:0?[1-9]|[12]\d|3[01])`;
 const YEAR = String.raw`(?:\d{2}|\d{4})`;
@@ -44,7 +44,8 @@ const DAMAGE = [
   `[ð-ô]${LATER_BYTE}{3}`, // F0 to F4: ðŸ˜€
   String.raw`(?:√|‚Ä)\P{ASCII}`, // C3, or E2 and 80, read as Mac OS Roman: Z√ºrich, It‚Äôs
   String.raw`[├┬]\P{ASCII}`, // C3 or C2 read as code page 850: Z├╝rich, 20┬░
-  // D0 and D1 read as Windows-1251, Cyrillic Р and С: РЎРІСЏР·СЊ. Three pairs, because the text СССР has two
+  // Windows-1251 reads D0 and D1, the first byte of a Cyrillic letter, as Р and С: РЎРІСЏР·СЊ. So each letter becomes
+  // a pair. Three pairs are needed, because the text СССР looks like two
   String.raw`(?:[\u0420\u0421]\P{ASCII}){3}`,
   String.raw`\p{L}\?+\p{L}`, // Z?rich: the encoding of the file lacks the character
   String.raw`^\?+$`, // ????: it lacks all characters of the text

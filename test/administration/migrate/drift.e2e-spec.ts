@@ -71,7 +71,7 @@ describe('migrate drift', () => {
     expect(update).toContain(`${row('FlatBed')} → ${row('Flatbed')}`);
     expect(insert).toMatch(
       new RegExp(
-        `^${TIME}  postgres \\(order-lookup-keys, says to be Grace, claims the migration 0100_add\\)  ` +
+        `^${TIME}  postgres \\(order-lookup-keys, claims to be Grace, claims the migration 0100_add\\)  ` +
           'INSERT communication_code \\{.*"x".*\\}$',
       ),
     );
@@ -141,7 +141,7 @@ describe('migrate drift', () => {
     expect(lines).toHaveLength(1_001);
     expect(lines[0]).toContain('"code": "2"'); // code 1 was changed more than 90 days ago
     expect(lines[999]).toContain('"code": "1001"');
-    expect(lines[1_000]).toBe('… and 2 later changes. To see them: --since');
+    expect(lines[1_000]).toBe('… and 2 later changes. To see them: --since and the time of the line above');
   });
 });
 
