@@ -3,9 +3,10 @@ import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import type { HttpAdapterHost } from '@nestjs/core';
 import { Configuration } from '../configuration/configuration.js';
 
+// Jest's fake timers replace the global setTimeout, but not the one of node:timers/promises, which Draining imports
 jest.unstable_mockModule('node:timers/promises', () => ({
   ...timers,
-  setTimeout: (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms)), // Jest's fake timer
+  setTimeout: (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms)),
 }));
 const { Draining } = await import('./draining.js');
 

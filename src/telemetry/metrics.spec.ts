@@ -31,7 +31,7 @@ it('counts a request whose start is not known, without a duration', async () => 
   expect(text).not.toContain('order_lookup_http_request_duration_seconds_count{');
 });
 
-it('shows 0 for each status that an alert watches, from the first request of an operation or a client on', async () => {
+it('shows 0 for each status that an alert watches, after the first request of an operation or a client', async () => {
   const rules = readFileSync('deploy/kubernetes/monitoring/prometheus-rule.yaml', 'utf8');
   const findWatched = (metric: string): string[] => {
     const selectors = rules.matchAll(new RegExp(`${metric}\\{status=~?"([\\d|]+)"`, 'g'));

@@ -43,8 +43,8 @@ it.each(expressions)('the alert or panel %s uses only metrics and labels that th
   expect([...labels, ...ENVIRONMENT_LABELS, 'instance', 'le']).toEqual(expect.arrayContaining(used));
 });
 
-// A sum `without` labels would keep the labels that Prometheus adds for each pod, so it would not add up the pods
-it.each(rules)('$alert lists the labels of each sum and join, the labels of the environment first', (rule) => {
+// The operator `without (…)` would keep the labels that Prometheus adds for each pod. So it would not add up the pods
+it.each(rules)('each sum and join of $alert names its labels, and begins with those of the environment', (rule) => {
   const groupings = [...rule.expr.matchAll(/\b(?:by|on|ignoring|without)\b ?(?:\(([^)]*)\))?/g)].map(
     ([, list]) => list,
   );
@@ -114,11 +114,11 @@ function afterRollOut(scenario: Scenario): Scenario {
   return { ...scenario, series: { ...before.series, ...now.series } };
 }
 
-function toPromtool({ name, series: values, fires }: Scenario, minutes: number): object {
+function toPromtool({ name: scenarioName, series: valuesBySeries, fires }: Scenario, minutes: number): object {
   return {
-    name,
+    name: scenarioName,
     interval: '1m',
-    input_series: Object.entries(values).map(([one, each]) => ({ series: one, values: each })),
+    input_series: Object.entries(valuesBySeries).map(([name, values]) => ({ series: name, values })),
     promql_expr_test: [
       {
         expr: 'count by (alertname, environment, instance, topic, issuer, limit) (ALERTS{alertstate="firing"})',

@@ -40,7 +40,7 @@ describe.each(PAGES)('%s', (page) => {
     const files = findAll(text, /`((?:src|test|deploy|docs|scripts|migrations|\.ci)\/[\w./-]*)`/g);
     const namedMetrics = findAll(text, /`(order_lookup_\w+_(?:total|seconds|up|keys|info|ready))\b/g);
     expect(files.filter((path) => !exists(path))).toEqual([]);
-    // For example `POLL_INTERVAL_MS` in `src/following/followed-topic.ts`
+    // Finds, for example, `POLL_INTERVAL_MS` in `src/following/followed-topic.ts`
     const namesInFiles = [...text.matchAll(/`(\w+)` (?:\(|(?:of|in)\s)`(src\/[\w./-]+\.\w+)`/g)];
     expect(namesInFiles.filter(([, name = '', path = '']) => !readText(path).includes(name))).toEqual([]);
     expect(namedMetrics.filter((name) => !metrics.includes(name))).toEqual([]);
@@ -89,7 +89,7 @@ describe('docs/at-night.md', () => {
     for (const { alert, annotations } of rules) expect(annotations.runbook_url).toBe(`docs/at-night.md#${alert}`);
   });
 
-  it('quotes only log lines that a file of src contains', () => {
+  it('quotes only log lines whose parts are in files of src', () => {
     const quoted = findAll(page, /`([A-Za-z_]+(?: \(\w+\))?: [a-z ]+)`/g);
     const sources = readdirSync(join(PROJECT, 'src'), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))

@@ -174,12 +174,12 @@ it('the workflow of docs/pipeline.md checks the files of a merge queue without a
   expect(started).toEqual([['check', jobs.check]]);
   expect(JSON.stringify(jobs.check)).not.toMatch(/secrets|environment/);
   expectSuccess(await runJob(jobs.check));
-  await commit('add_nothing', '<<<<<<< HEAD');
+  await commit('add_nothing', '<<<<<<< HEAD'); // the marker of a conflict, which `check` refuses
   expect(await runJob(jobs.check)).toMatchObject({ status: 1 });
   await git('reset -q --hard HEAD~1');
 });
 
-it('the workflow of docs/pipeline.md continues if a label names the plan, and stops if the plan changes', async () => {
+it('the workflow of docs/pipeline.md continues if a label has the hash of the plan, and stops at another plan', async () => {
   expect(await runJob(jobs.plan)).toMatchObject({ status: 2 });
   const label = labelInComment();
   expect(await runJob(jobs.plan, { labels: ['another label', label] })).toMatchObject({ status: 0, said: '' });
@@ -210,6 +210,7 @@ it('the workflow of docs/pipeline.md gives the address of the database only to s
   for (const job of Object.values(jobs)) {
     expect(JSON.stringify(job.env ?? {})).not.toContain('secrets');
     const withSecret = job.steps.filter(({ env }) => JSON.stringify(env ?? {}).includes('secrets'));
+    // The step that makes the plan, or a step that begins with a command of migrate. `npm ci` must not get the secret
     for (const { run: command } of withSecret)
       expect(command).toMatch(/^(?:if \[ -z "\$DATABASE_URL"|npm run migrate -- )/);
   }

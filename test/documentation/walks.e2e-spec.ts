@@ -20,7 +20,7 @@ const PAGES: Readonly<Record<string, () => void>> = {
       expect(value).toEqual({ position: 6 });
     });
     // The block with `up` has applied three migrations
-    it('restores the lists if its three migrations are undone, and the history still names the migration', async () => {
+    it('has its former lists after `down 3`, and the history names the migration that deleted a value', async () => {
       expect(await walk.run('npm run migrate -- down 3 --yes')).toMatchObject({ status: 0 });
       const [lists] = await walk.world.database.query(
         `select string_agg(value, ' ' order by code_list, position) as values from code_list_value

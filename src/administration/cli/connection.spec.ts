@@ -27,17 +27,20 @@ async function sentenceOf(work: Promise<unknown>): Promise<string> {
   return work.then(() => 'no error', describeError);
 }
 
-describe('the remedy for a faulty address names the demo', () => {
+describe('the remedy for the address of the database', () => {
   const DEMO_REMEDY = /\. .* To use the database of the demo, run: \. \.data\/demo\.env$/;
 
-  it('if no address is set', () => {
+  it('names the demo if no address is set', () => {
     expect(() => parseAddress({})).toThrow(DEMO_REMEDY);
   });
 
-  it.each([{ DATABASE_URL: 'localhost' }, { DATABASE_URL_FILE: '/nowhere' }])('but not for %j', (faulty) => {
-    expect(() => parseAddress(faulty)).toThrow(Object.keys(faulty)[0]);
-    expect(() => parseAddress(faulty)).not.toThrow(DEMO_REMEDY);
-  });
+  it.each([{ DATABASE_URL: 'localhost' }, { DATABASE_URL_FILE: '/nowhere' }])(
+    'does not name the demo if the address is set, but faulty: %j',
+    (faulty) => {
+      expect(() => parseAddress(faulty)).toThrow(Object.keys(faulty)[0]);
+      expect(() => parseAddress(faulty)).not.toThrow(DEMO_REMEDY);
+    },
+  );
 });
 
 describe.each([
@@ -183,7 +186,7 @@ it.each([
     remedy: /permission denied for database .*\. Allow the role to connect/,
   },
   { refuse: 'drop database DATABASE', remedy: /does not exist\. Correct the database in the connection string/ },
-])('a login that PostgreSQL refuses after "$refuse" names the remedy', async ({ refuse, remedy }) => {
+])('the message names the remedy if PostgreSQL refuses the login after "$refuse"', async ({ refuse, remedy }) => {
   const other = await createDatabase();
   const role = `refused_${other.name.slice(-12)}`;
   await database.query(`create role ${role} login password 'refused'`);

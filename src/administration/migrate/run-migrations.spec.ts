@@ -53,7 +53,7 @@ afterEach(async () => {
   if (names.length > 0) await undo(names.toReversed() as string[]);
 });
 
-it('undoes nothing if another migration was applied after the plan', async () => {
+it('undoes nothing if another migration was applied after the list for `down` was shown', async () => {
   copy.add('0100_first', NOTHING, NOTHING);
   await applyPending(address);
   copy.add('0101_second', NOTHING, NOTHING);
@@ -66,7 +66,7 @@ it('undoes nothing if another migration was applied after the plan', async () =>
   expect(await undo(['0100_first'])).toEqual(['0100_first']);
 });
 
-it('undoes in a new session if the session of the plan is lost while a person thinks', async () => {
+it('undoes in a new session if the session that read the list for `down` is lost while a person thinks', async () => {
   copy.add('0100_first', NOTHING, NOTHING);
   copy.add('0101_second', NOTHING, NOTHING);
   await applyPending(address);
