@@ -50,7 +50,8 @@ export function createDrift(io: ProgramIo): Command {
 async function showDrift(io: ProgramIo, session: Session, sinceTime: string | undefined): Promise<void> {
   const drift = await listChanges(session, 'codes', sinceTime);
   const keyChanges = await listChanges(session, 'keys', sinceTime);
-  const lines = drift.length > 0 ? [...drift] : ['Only migrations changed codes.'];
+  const period = sinceTime === undefined ? 'in the last 90 days' : `since ${sinceTime}`;
+  const lines = drift.length > 0 ? [...drift] : [`No drift ${period}.`];
   if (keyChanges.length > 0) {
     lines.push('', 'Changes of API keys, which are no drift, by login and program:', ...keyChanges);
   }

@@ -32,7 +32,7 @@ async function create(io: ProgramIo, subject: string, { from, complete = false }
   }
   const composed = await composeFrom(io.env, { path: from, subject, isComplete: complete });
   if (composed === undefined) {
-    print(io, `The database already contains what ${from} says. Nothing was written.`);
+    print(io, `The database already contains what ${from} says, or pending migrations add it. Nothing was written.`);
     return;
   }
   print(io, `created ${await createMigration(subject, composed.text)}`);

@@ -59,11 +59,23 @@ it('undoes nothing if another migration was applied after the list for `down` wa
   copy.add('0101_second', NOTHING, NOTHING);
   await applyPending(address);
   await expect(undo(['0100_first'])).rejects.toThrow(
-    '0101_second would be undone, but was not shown: another run has applied it. Nothing was undone.',
+    '0101_second would be undone, but 0100_first was shown: another run has applied or undone a migration. ' +
+      'Nothing was undone.',
   );
   expect((await applied()).slice(-2)).toEqual(['0100_first', '0101_second']);
   expect(await undo(['0101_second'])).toEqual(['0101_second']);
   expect(await undo(['0100_first'])).toEqual(['0100_first']);
+});
+
+it('undoes nothing if a migration that was shown is already undone', async () => {
+  copy.add('0100_first', NOTHING, NOTHING);
+  copy.add('0101_second', NOTHING, NOTHING);
+  await applyPending(address);
+  await undo(['0101_second']);
+  await expect(undo(['0101_second', '0100_first'])).rejects.toThrow(
+    '0100_first would be undone, but 0101_second was shown',
+  );
+  expect((await applied()).at(-1)).toBe('0100_first');
 });
 
 it('undoes in a new session if the session that read the list for `down` is lost while a person thinks', async () => {

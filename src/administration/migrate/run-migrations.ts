@@ -78,18 +78,22 @@ export function applyPending(
 }
 
 /**
- * Undoes these migrations, which are the last ones.
- * @throws OperatorError, with nothing undone, if somebody has applied another migration since
+ * Undoes the last migrations.
+ * @param names the migrations that a person has agreed to, the newest first
+ * @throws OperatorError, with nothing undone, if the last migrations are others now
  */
 export function undo(
   database: Database,
   names: readonly string[],
   reportUndone: (name: string) => void = ignore,
 ): Promise<string[]> {
+  const expectedNames = [...names];
   const check = (name: string): void => {
-    if (names.includes(name)) return;
+    const expectedName = expectedNames.shift();
+    if (name === expectedName) return;
     throw new OperatorError(
-      `${name} would be undone, but was not shown: another run has applied it. Nothing was undone. Run this again.`,
+      `${name} would be undone, but ${expectedName} was shown: another run has applied or undone a migration. ` +
+        'Nothing was undone. Run this again.',
     );
   };
   return run(database, { direction: 'down', count: names.length, check, report: reportUndone });

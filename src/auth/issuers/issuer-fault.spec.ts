@@ -46,6 +46,11 @@ it.each([
   expect(explainFetchError(ADDRESS, Object.assign(new Error(message), { code })).found).toContain(found);
 });
 
+it('an address that cannot be reached has the variables of a proxy as a remedy', () => {
+  const { remedy } = explainFetchError(ADDRESS, Object.assign(new Error('no'), { code: 'ETIMEDOUT' }));
+  expect(remedy).toContain('set NODE_USE_ENV_PROXY=1 and HTTPS_PROXY');
+});
+
 it.each([
   { status: 401, remedy: 'without credentials' },
   { status: 403, remedy: 'without credentials' },
