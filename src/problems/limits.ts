@@ -1,4 +1,4 @@
-// The limits for requests. openapi.yaml repeats them as texts: if you change a limit, change it there, too.
+// The limits for requests. openapi.yaml repeats them. A test compares all of them, except MAX_SHOWN_CHARACTERS.
 
 /** The size of request target and headers together, as Node.js's parser counts it. */
 export const MAX_HEADER_BYTES = 16 * 1024;
