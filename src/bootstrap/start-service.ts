@@ -10,12 +10,14 @@ import { ManagementServer } from '../management/management.server.js';
 import { type LogOutput, ServiceLogger } from '../telemetry/service-logger.js';
 import { Tracing } from '../telemetry/tracing.js';
 import { createApplication } from './create-application.js';
-import type { ProcessEnd } from './process-end.js';
 
 export type Service = Awaited<ReturnType<typeof startService>>;
 
-/** Starts the service with the variables of the environment. A start that fails ends the process with status 1. */
-export async function startFromEnvironment(processEnd: Pick<ProcessEnd, 'watch'>): Promise<void> {
+/**
+ * Starts the service with the variables of the environment. A start that fails ends the process with status 1.
+ * @param processEnd the ProcessEnd that stops the service. It is not named as the type, because it imports this file
+ */
+export async function startFromEnvironment(processEnd: { watch: (service: Service) => void }): Promise<void> {
   try {
     processEnd.watch(await startService(readConfiguration(process.env)));
   } catch (error) {
