@@ -8,10 +8,10 @@ export interface ClockMeasurement {
 }
 
 /**
- * An estimate of the database's clock. Each poll corrects it. After a poll the estimate is wrong by at most the time
- * that the answer took, and usually it is behind. Until the next poll it advances with the monotonic clock of this
- * process, which nobody can set. If the database's clock runs slower or is set back, the estimate is ahead until the
- * next poll: codes may then begin before `valid_from`.
+ * An estimate of the database's clock. Each poll corrects the estimate. Right after a poll, the error is at most the
+ * time that the answer took, and the estimate is usually behind. Between two polls, the estimate advances with the
+ * monotonic clock of this process, which nobody can set. If the database's clock runs slower or is set back, the
+ * estimate is ahead until the next poll. Then codes may begin before `valid_from`.
  */
 @Injectable()
 export class DatabaseClock {

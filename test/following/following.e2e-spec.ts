@@ -46,8 +46,8 @@ async function commitValue(): Promise<string> {
 const serves = async (service: LocalService, value: string): Promise<boolean> =>
   (await world.get(UPDATE, { service })).text.includes(`"${value}"`);
 /**
- * Returns whether the replica behind the proxy waits for the lock. All replicas may never wait at the same time,
- * because each waits for a second and then pauses.
+ * Returns whether the replica behind the proxy waits for the lock. The others are not looked at: each replica waits for
+ * a second and then pauses, so there may be no time at which all replicas wait.
  */
 const isReadingOfProxyWaiting = async (): Promise<boolean> => {
   const waiting = await sql(`select from pg_locks join pg_stat_activity using (pid)
