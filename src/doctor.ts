@@ -1,4 +1,4 @@
 import './administration/cli/end-on-signals.js';
-// This import is dynamic, because Node.js loads all static imports before it runs the file that handles signals
+// Node.js loads all static imports before it runs a file. With a static import, signals would be handled too late
 const { runDoctor } = await import('./administration/doctor.program.js');
 await runDoctor(process);

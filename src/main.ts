@@ -2,8 +2,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { ProcessEnd } from './bootstrap/process-end.js';
 
-// Memory stays flat, because V8 lets garbage grow only to 33 % of the live data, and not to a multiple. With a lower
-// percentage V8 would collect so often that requests wait while the service reads all codes.
+// With this flag V8 collects garbage when it has grown to 33 % of the live data. By default memory would grow to a
+// multiple. With a lower percentage V8 would collect so often that requests wait while the service reads all codes.
 setFlagsFromString('--heap-growing-percent=33');
 
 const processEnd = new ProcessEnd();

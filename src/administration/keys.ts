@@ -22,7 +22,7 @@ export const KEY_STATE = `case
 /** The name of these commands in the change history. The name proves nothing, because any session can set it. */
 const APPLICATION = 'order-lookup-keys';
 
-/** The latest time that a constraint of `api_key` permits. A longer lifetime is cut to it. */
+/** The latest time that a constraint of `api_key` permits. If a lifetime is longer, the key ends at this time. */
 const LAST_TIME = '9999-12-31Z';
 
 /** Compares the id as text. A cast to uuid would fail with a message that repeats $1, which may be a key. */

@@ -1,5 +1,5 @@
-// The checks that jose does not make: that a token is an access token and not, for example, an ID token (RFC 8725,
-// RFC 9068), and which client and scopes it names.
+// The checks that jose does not make. They find tokens that are no access tokens, such as ID tokens (RFC 8725, RFC
+// 9068). They also find the client and the scopes that a token names.
 import { type JWTPayload, type ProtectedHeaderParameters, decodeJwt, decodeProtectedHeader } from 'jose';
 import { MAX_HEADER_BYTES } from '../problems/limits.js';
 import { type Verdict, accepted, refused } from './verdict.js';
@@ -24,7 +24,7 @@ const KIND_CLAIMS = [
   'type', // home-made issuers
 ];
 /**
- * The kinds that are refused, as `readKind` writes them. `it` and `rt` are Oracle's ID and refresh token. If a kind is
+ * The kinds that are refused, as `readKind` returns them. `it` and `rt` are Oracle's ID and refresh token. If a kind is
  * missing here, its tokens are accepted. Never add `bearer`, `access` or `at`: they mean access tokens.
  */
 const REFUSED_KINDS = ['id', 'it', 'refresh', 'rt', 'offline', 'logout'];
@@ -38,10 +38,10 @@ const CLAIMS_OF_REFUSED_KINDS = ['at_hash', 'c_hash', 's_hash', 'events', 'grant
 /** Claims that ID tokens do not have. A token with a nonce and one of these claims is an access token. */
 const CLAIMS_OF_ACCESS_TOKENS = ['scope', 'scp', 'client_id'];
 /**
- * Claims that name the client: RFC 9068, OpenID Connect, Entra ID, Okta. The first one that a token has is used. Keep
- * the order: if two claims differ, another order could admit a client that OAUTH_CLIENTS excludes.
+ * Claims that name the client. The first claim that a token has is used. Keep the order: if two claims differ, another
+ * order could admit a client that OAUTH_CLIENTS excludes.
  */
-const CLIENT_CLAIMS = ['client_id', 'azp', 'appid', 'cid'];
+const CLIENT_CLAIMS = ['client_id', 'azp', 'appid', 'cid']; // of RFC 9068, OpenID Connect, Entra ID, Okta
 /** Claims with the scope of an access token. Never add `roles` or `permissions`, because ID tokens may have them. */
 const OAUTH_SCOPE_CLAIMS = ['scope', 'scp'];
 /**
@@ -83,13 +83,13 @@ function hasAccessTokenType({ typ }: ProtectedHeaderParameters): boolean {
   return typeof typ === 'string' && /^(application\/)?at\+jwt$/i.test(typ);
 }
 
-/** Returns whether a token is an ID, refresh or logout token, or cannot be told apart from one of them. */
+/** Returns whether a token is, or may be, an ID, refresh or logout token. */
 export function isOfAnotherKind(header: ProtectedHeaderParameters, claims: JWTPayload): boolean {
   const kinds = KIND_CLAIMS.map((name) => readKind(claims[name]));
   if (kinds.some((kind) => REFUSED_KINDS.includes(kind))) return true;
   if (hasAny(claims, CLAIMS_OF_REFUSED_KINDS)) return true;
   if (hasAccessTokenType(header)) return false;
-  // An ID token of Entra ID (code flow) differs from an access token only in what it lacks: a client and a scope
+  // An ID token of Entra ID (code flow) looks like an access token, except that it names no client and no scope
   if (findClient(claims) === undefined && !hasOAuthScope(claims)) return true;
   // ID tokens have a nonce, and so have some access tokens
   const isLikeAccessToken = kinds.includes('bearer') || hasAny(claims, CLAIMS_OF_ACCESS_TOKENS);

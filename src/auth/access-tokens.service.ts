@@ -29,11 +29,11 @@ import { type RefusalReason, type Verdict, accepted, refused, undecided } from '
 /** The tolerated difference between the issuer's clock and ours (RFC 7519 section 4.1.4). */
 export const CLOCK_SKEW_SECONDS = 30;
 const MAX_REMEMBERED_TOKENS_BYTES = 8 * 1024 ** 2;
-/** The reason if jose refuses a claim, or `typ`, which is in the header. */
+/** The reasons for claims that jose refuses. `typ` is in the header, but jose reports it as a claim. */
 const REASONS_BY_CLAIM: Readonly<Partial<Record<string, RefusalReason>>> = {
   iss: 'issuer',
   aud: 'audience',
-  exp: 'no-expiry', // an expired token has the code ERR_JWT_EXPIRED instead
+  exp: 'no-expiry', // missing, or not a number. An expired token has the code ERR_JWT_EXPIRED
   nbf: 'not-before',
   typ: 'type',
 };
@@ -100,7 +100,7 @@ export class AccessTokensService {
     return presentKeys === keys ? verdict : this.verifyAndRemember(presentKeys, token, issuer);
   }
 
-  /** Verifies a token, and remembers it, even if it lacks the required scope. */
+  /** Verifies a token. Remembers a valid token, even if it lacks the required scope. */
   private async verifyAndRemember(
     keys: SigningKeys,
     token: UnverifiedToken,
@@ -123,11 +123,11 @@ export class AccessTokensService {
 
 /**
  * Finds the token in the header Authorization. Callers send `Bearer` and the token (RFC 6750 section 2.1), or only the
- * token, because the interface document (the owner's description of the API) says "Sent as <ACCESS_TOKEN>".
+ * token. The interface document, which describes the API, has the second form: "Sent as <ACCESS_TOKEN>".
  * @param header the value, without spaces at both ends; undefined if it was not sent
  */
 export function findToken(header = ''): Verdict<string> {
-  if (header.includes(',')) return refused('repeated'); // joinDuplicateHeaders joins repeated headers by commas
+  if (header.includes(',')) return refused('repeated'); // joinDuplicateHeaders makes Node.js join repeated headers
   const spaceIndex = header.indexOf(' ');
   if (spaceIndex === -1) return header === '' || isBearer(header) ? refused('missing') : accepted(header);
   if (!isBearer(header.slice(0, spaceIndex))) return refused('scheme');
@@ -156,15 +156,15 @@ export async function verifyToken(
     const reason = findReason(error);
     if (isFaultOfClaims(error)) return refused(reason, { tokenClient: findClient(error.payload) });
     if (reason !== 'unknown-key') return refused(reason);
-    // jose also finds no key if the key with this id is for another algorithm. A new fetch would not help
+    // The issuer may have a key with this id, but for another algorithm. Then a new fetch would not help
     const isKeyIdKnown = keys.document.keys.some(({ kid }) => kid === header.kid);
     return refused(isKeyIdKnown ? 'signature' : 'unknown-key');
   }
 }
 
 /**
- * Checks the type (`typ` of the header), the kind (such as ID token, by its claims), and the client. If the client came
- * first, the log would show `client` for an ID token that names no client.
+ * Checks the header's `typ`, the kind of token that the claims show, and the client. If the client were checked first,
+ * the log would show the reason `client` for an ID token that names no client.
  */
 function checkKindAndClient(
   header: ProtectedHeaderParameters,
@@ -179,7 +179,7 @@ function checkKindAndClient(
   return expiresBeforeYear10000(claims) ? accepted(claims) : refused('no-expiry', { tokenClient });
 }
 
-/** Verifies a token. If several keys fit, jose throws an error that iterates over these keys: each is tried. */
+/** Verifies a token. If several keys fit, jose throws an error that iterates over them. Then each key is tried. */
 async function verifyWithAnyKey(
   text: string,
   findKey: JWTVerifyGetKey,

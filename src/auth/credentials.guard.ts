@@ -30,7 +30,7 @@ export class CredentialsGuard implements CanActivate {
 
     const keyVerdict = this.apiKeys.verify(request.get('Api-Key'));
     if (keyVerdict.outcome !== 'accepted') {
-      // With `findToken`, a caller who sent neither key nor token learns both in one 401
+      // `findToken` notices a missing token, so that one 401 can name both the key and the token
       throw this.refusals.problemForKey(request, keyVerdict, findToken(authorization));
     }
     // Set before the token is checked, so that log and metrics name the client even if the token is refused

@@ -10,7 +10,7 @@ interface Credential {
   readonly name: string;
   readonly header: string;
   readonly remedy: string;
-  /** The description for each reason that callers must not learn. */
+  /** The description in the answer if callers must not learn the reason. */
   readonly notValid: string;
 }
 
@@ -27,7 +27,7 @@ const TOKEN_CREDENTIAL: Credential = {
   notValid: 'Authorization contains no valid access token.',
 };
 
-/** A credential that is not accepted. If the answer names it, `describeRefusal` decides whether to say the reason. */
+/** A credential that is not accepted. `describeRefusal` decides whether callers learn the reason. */
 interface RefusedCredential {
   readonly credential: Credential;
   readonly reason: RefusalReason;
@@ -69,7 +69,7 @@ export class Refusals {
       this.note(request, [keyRefusal], key.owner);
       return key.outcome === 'undecided' ? createUndecidedProblem(key) : createUnauthorizedProblem([keyRefusal]);
     }
-    // The answer is 401, even if the key cannot be checked now. Such a key is not named, because it may be valid
+    // Without a token, the answer is 401. If the key cannot be checked now, it may be valid, so it is not named
     const refused = key.outcome === 'undecided' ? tokenRefusals : [keyRefusal, ...tokenRefusals];
     this.note(request, refused, key.owner);
     return createUnauthorizedProblem(refused);

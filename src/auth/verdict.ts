@@ -6,8 +6,8 @@ export interface Caller {
 
 /**
  * The reasons for refusals, in log and metrics. refusals.ts decides which of them callers may learn. Dashboards use the
- * names, so never rename a reason. A new reason needs a row in docs/at-night.md, and its remedy in
- * administration/doctor/refused-credentials.ts, except if the remedy is a new token.
+ * names, so never rename a reason. A new reason needs a row in docs/at-night.md. If its remedy is not a new token, add
+ * the remedy to administration/doctor/refused-credentials.ts.
  */
 export type RefusalReason =
   // for both credentials
@@ -39,7 +39,7 @@ export type RefusalReason =
   | 'no-signing-keys'
   | 'signing-keys-not-fetched';
 
-/** The result of a check of a credential. `T` is what the check returns if the credential is accepted. */
+/** The result of checking a credential. `T` is the type of `value`, which only an accepted credential has. */
 export type Verdict<T> = Accepted<T> | NotAccepted;
 export type NotAccepted = Refused | Undecided;
 
@@ -61,7 +61,7 @@ interface Refused extends RefusedClients {
   readonly reason: RefusalReason;
 }
 
-/** The credential may be valid, but the service lacks what it needs to decide. */
+/** The verdict if the service lacks what it needs to decide, such as the issuer's keys. The credential may be valid. */
 export interface Undecided {
   readonly outcome: 'undecided';
   readonly reason: RefusalReason;

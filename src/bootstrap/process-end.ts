@@ -13,8 +13,8 @@ type RunningService = Pick<Service, 'logger' | 'stop'>;
 type EndingProcess = Pick<NodeJS.Process, 'on' | 'exit' | 'stderr'>;
 
 /**
- * Ends the process. After a signal, it stops the service in order. Then the status is 0, or 1 if the stop failed. A
- * further signal, more than a second later, ends the process immediately.
+ * Ends the process. After a signal, it first stops the service. Then the status is 0, or 1 if the stop failed. If
+ * another signal comes more than a second later, the process ends immediately.
  *
  * After an uncaught error, nobody knows the state of the process. So only the log is flushed, and the status is 1.
  *
@@ -43,7 +43,7 @@ export class ProcessEnd {
     if (nowMs > this.firstSignalAtMonotonicMs + SAME_SIGNAL_MS) this.process.exit(INTERRUPTED);
     if (this.isEnding) return;
     this.isEnding = true;
-    const isStopped = this.service === undefined || (await stopInOrder(this.service, signal));
+    const isStopped = this.service === undefined || (await stopService(this.service, signal));
     this.process.exit(isStopped ? 0 : 1);
   }
 
@@ -63,7 +63,7 @@ async function logFatal({ logger }: RunningService, event: string, error: unknow
 }
 
 /** Returns false if the stop failed. */
-async function stopInOrder({ logger, stop }: RunningService, reason: string): Promise<boolean> {
+async function stopService({ logger, stop }: RunningService, reason: string): Promise<boolean> {
   logger.log({ message: 'stopping', reason });
   try {
     await stop(reason);

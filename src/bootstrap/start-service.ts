@@ -39,7 +39,7 @@ export async function startService(configuration: Configuration, logOutput?: Log
   await app.init();
   const management = app.get(ManagementServer);
   const context = app as unknown as NestApplicationContext; // in the type of `app`, `close` has no parameter
-  /** Stops the service. With a signal, requests are answered for DRAIN_SECONDS more before the port is closed. */
+  /** Stops the service. After a signal, requests are still answered for DRAIN_SECONDS before the port is closed. */
   const stop = async (signal?: string): Promise<void> => {
     try {
       await context.close(signal);

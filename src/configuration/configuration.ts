@@ -20,7 +20,7 @@ export const isQuoted = (text: string): boolean => /^(".*"|'.*')$/s.test(text);
 const HOST_FORM = /^[A-Za-z0-9.:_-]*$/;
 /** A scope of RFC 6749: printable ASCII except the space, `"` and `\`. We do not allow a comma, either. */
 const SCOPE_FORM = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]*$/;
-/** Such as https://orders.example.com/gateway: ASCII without @, ? and #, and no slash at the end. */
+/** An ASCII address such as https://orders.example.com/gateway, without @, ? and #, and without a slash at the end. */
 const PUBLIC_ADDRESS_FORM = /^https?:\/\/[\w.~!$&'()*+,;=:%[\]/-]+(?<!\/)$/i;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
@@ -168,7 +168,7 @@ function hideSecrets(text: string): string {
   return withoutUser.replace(/([?#]).*$/s, '$1***');
 }
 
-/** Validates a property. `isValid` gets the value, of any type (`never`), and the whole configuration. */
+/** Validates a property. With the type `never` for the value, each `isValid` may name the type of its property. */
 function Rule(
   isValid: (value: never, configuration: Configuration) => boolean,
   options: ValidationOptions,
@@ -177,7 +177,7 @@ function Rule(
   return ValidateBy({ name: 'rule', validator: { validate } }, options);
 }
 
-/** Allows whole numbers. "1.5" fails: `convert` of read-configuration.ts leaves it a string. */
+/** Allows whole numbers. "1.5" is refused, because `convert` (read-configuration.ts) leaves it a string. */
 function WholeNumber(min: number, max: number): PropertyDecorator {
   const options = needed(`a whole number from ${min} to ${max}`);
   return applyDecorators(Min(min, options), Max(max, options));

@@ -25,7 +25,7 @@ export interface ConnectionFields {
 
 type TlsFields = Pick<TlsOptions, 'ca' | 'cert' | 'key' | 'rejectUnauthorized' | 'checkServerIdentity'>;
 
-/** #, / and ? would end the password, and % begins an escape. We accept an unescaped @, but psql does not. */
+/** #, / and ? would end the password, and % begins an escape. We accept an @, but for psql it ends the password. */
 const FORM =
   'a connection string such as postgres://user:password@host:5432/database is needed, ' +
   'with %40 for @, %2F for /, %3F for ?, %23 for # and %25 for % in user and password';
@@ -64,8 +64,8 @@ function parseFile(file: string): ConnectionFields {
 }
 
 /**
- * Returns the function that pg calls for the password. If it threw, pg would leave the connection open for a minute. So
- * if the file cannot be read, it returns the last password, which PostgreSQL accepts or refuses.
+ * Returns the function that pg calls for the password. If the function threw, pg would leave the connection open for a
+ * minute. So if the file cannot be read, the function returns the last password.
  */
 function createPasswordReader(file: string, firstPassword: string): () => string {
   const logger = new Logger('Database');
@@ -91,10 +91,10 @@ function parseConnectionString(text: string, subject: string): ConnectionFields 
     throw new Error(`${subject} names several hosts: name one that leads to the primary, such as HAProxy or PgBouncer`);
   }
   const describe = (error: NodeJS.ErrnoException) => `${subject} ${describeFault(error)}`;
-  // Without the option, `parse` prints a warning. With both the option and the parameter, `parse` throws
+  // Without useLibpqCompat, `parse` warns of some sslmodes. If the text also has uselibpqcompat, `parse` throws
   const useLibpqCompat = !text.includes('uselibpqcompat=');
   const parsed = readOrThrow(() => parse(replaceSystemAuthorities(text), { useLibpqCompat }), describe);
-  const { password } = parsed; // always a text: the type of `toClientConfig` also allows a function
+  const { password } = parsed; // a text, while the type of `toClientConfig` also allows a function
   const { ssl, ...fields } = readOrThrow(() => toClientConfig(parsed), describe);
   const { host, port, user, database, options, application_name } = fields;
   const tls = toTlsOptions(ssl, parsed);
@@ -145,7 +145,7 @@ function replaceSystemAuthorities(text: string): string {
 
 /**
  * Returns TLS options. The modes `require` and `prefer` verify certificate and host name, as `verify-full` does. For
- * `require`, pg-connection-string adds a `checkServerIdentity` that accepts every name, so we leave this function out.
+ * these two modes pg-connection-string skips checks, so only its `ca`, `cert` and `key` are used.
  */
 function toTlsOptions(ssl: boolean | TlsFields | undefined, parsed: ConnectionOptions): ConnectionFields['ssl'] {
   const { sslmode } = parsed;
@@ -157,7 +157,7 @@ function toTlsOptions(ssl: boolean | TlsFields | undefined, parsed: ConnectionOp
   return { ca, cert, key, rejectUnauthorized: sslmode !== 'no-verify' };
 }
 
-/** Describes an error of pg-connection-string, which also reads files such as that of sslrootcert. */
+/** Describes an error of pg-connection-string, which also reads the files of sslrootcert, sslcert and sslkey. */
 function describeFault(error: NodeJS.ErrnoException): string {
   const { path, code, message } = error;
   if (path !== undefined) return `names the file ${path}, which cannot be read (${code})`;
@@ -174,7 +174,7 @@ function readOrThrow<T>(read: () => T, describe: (error: NodeJS.ErrnoException) 
   }
 }
 
-/** Returns a warning if a connection to another machine is not encrypted, unless sslmode=disable says so on purpose. */
+/** Returns a warning if the connection to another machine is not encrypted, except with sslmode=disable. */
 export function findTransportWarning(address: DatabaseAddress): string | undefined {
   const fields = parseDatabaseAddress(address);
   const { host, ssl } = new Client(fields); // Client also reads PGHOST and PGSSLMODE

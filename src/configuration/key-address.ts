@@ -14,7 +14,7 @@ export function isKeyAddress(text: string, { OAUTH_ALLOW_HTTP }: HttpSetting): b
   return protocol === 'http:' && (OAUTH_ALLOW_HTTP || isLoopback(hostname));
 }
 
-/** Returns whether an issuer's metadata can be fetched. An issuer with a query is only a name (RFC 8414). */
+/** Returns whether an issuer's metadata can be fetched. An issuer with a query has no metadata (RFC 8414). */
 export function isIssuerAddress(text: string, setting: HttpSetting): boolean {
   return isKeyAddress(text, setting) && !text.includes('?');
 }

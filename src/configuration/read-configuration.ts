@@ -58,8 +58,8 @@ function findDatabaseFaults(configuration: Configuration): readonly string[] {
 }
 
 /**
- * Finds variables whose value is in quotes. Leaves out those of OpenTelemetry, which must not stop the start, and those
- * of the database, which database-url.ts checks.
+ * Finds variables whose value is in quotes. Leaves out OpenTelemetry's variables, which must not stop the start, and
+ * the database's variables, which database-url.ts checks.
  */
 function findQuotedNames(environment: NodeJS.ProcessEnv): readonly string[] {
   const checked = variableNames.filter((name) => !/^(OTEL_|DATABASE_URL)/.test(name));
@@ -69,7 +69,7 @@ function findQuotedNames(environment: NodeJS.ProcessEnv): readonly string[] {
   });
 }
 
-/** Returns the messages of broken rules, except those of quoted variables, whose quotes are reported already. */
+/** Returns the messages of broken rules. Leaves out quoted variables, because their quotes are reported already. */
 function findBrokenRules(configuration: Configuration, quoted: readonly string[]): readonly string[] {
   const errors = validateSync(configuration, { stopAtFirstError: true });
   const unquoted = errors.filter(({ property }) => !quoted.includes(property));

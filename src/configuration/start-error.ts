@@ -10,8 +10,8 @@ export function describeStartFailure(error: unknown): string {
   return isCorrectable ? error.message : (error.stack ?? error.message);
 }
 
-/** Returns whether the error has a code such as ENOSPC or 57P01. Node.js also gives codes to errors of the program. */
+/** Returns whether the environment caused the error. Such an error has a code, such as ENOSPC or PostgreSQL's 57P01. */
 function isOfEnvironment(error: Error): boolean {
-  const isOfProgram = ['TypeError', 'RangeError'].includes(error.name); // such as ERR_INVALID_ARG_TYPE
+  const isOfProgram = ['TypeError', 'RangeError'].includes(error.name); // Node.js gives such errors a code, too
   return 'code' in error && !isOfProgram;
 }

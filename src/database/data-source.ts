@@ -15,8 +15,8 @@ export interface DatabaseUse {
   /** The limit of one attempt to connect. */
   readonly connectTimeoutMs: number;
   /**
-   * How long to repeat a failed attempt to connect; 0 means never. The first attempts of a new pod may fail, until its
-   * node has applied the network policies.
+   * The time for which failed attempts to connect are repeated; 0 means never. In a new pod, attempts may fail until
+   * the node of the pod has applied the network policies.
    */
   readonly connectRetryMs: number;
   /** The limit for the answer to a query; 0 means no limit. */
@@ -25,14 +25,14 @@ export interface DatabaseUse {
 
 /**
  * At most three sessions are in use: one follows the keys, one follows the codes (followed-topic.ts), and one writes
- * when keys were last used. With fewer, a poll of the keys could wait, so a revoked key would be accepted longer.
+ * when keys were last used. With fewer sessions, polls of keys could wait, so a revoked key would be accepted longer.
  */
 export const SERVICE_USE: DatabaseUse = {
   application: 'order-lookup-services',
   sessions: 3, // if you change this number, correct docs/operators.md, too
   connectTimeoutMs: 2_000,
   connectRetryMs: 0, // followed-topic.ts tries again
-  queryTimeoutMs: 2_500, // longer than statementMs of `poll` in transactions.ts: PostgreSQL's own message says more
+  queryTimeoutMs: 2_500, // longer than statementMs of `poll`: PostgreSQL ends a query first, and its message says more
 };
 
 export const COMMAND_USE: DatabaseUse = {
@@ -43,7 +43,7 @@ export const COMMAND_USE: DatabaseUse = {
   queryTimeoutMs: 0, // a migration may take minutes
 };
 
-/** The pool closes a session after this time without use. If it is below POLL_INTERVAL_MS, each poll logs in again. */
+/** The pool closes a session after this time without use. If you set it below POLL_INTERVAL_MS, each poll logs in. */
 const IDLE_TIMEOUT_MS = 30_000;
 /** The pool closes a session older than this. So a new password or DNS entry is used within five minutes. */
 const MAX_LIFETIME_SECONDS = 290;
@@ -100,7 +100,7 @@ export async function borrowSession(source: DataSource): Promise<BorrowedSession
   const runner = source.createQueryRunner();
   const session: Session = await runner.connect();
   const { serverVersion, serverEncoding } = session;
-  // If a pooler hides them, the version is 0 and the encoding is empty
+  // If a pooler hides version and encoding, the version is 0, and the encoding is an empty text
   const isTooOld = serverVersion !== 0 && serverVersion < OLDEST_VERSION;
   const hasOtherEncoding = serverEncoding !== '' && serverEncoding !== ENCODING;
   if (!isTooOld && !hasOtherEncoding) return { runner, session };

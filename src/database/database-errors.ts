@@ -8,11 +8,11 @@ interface Meaning {
   readonly mayBecomeReachable?: true;
   /** The setting whose limit closed the session. PostgreSQL's message does not name it, so `describe` adds it. */
   readonly closingSetting?: string;
-  /** The remedy if a connection or the begin of a transaction fails. UnusableDatabase prints it. */
+  /** The remedy if a session cannot connect, or cannot begin a transaction. */
   readonly connectRemedy?: string;
   /** The remedy if a statement of a command fails. In a migration the same code may have another cause. */
   readonly commandRemedy?: string;
-  /** The remedy if any statement fails, also one of a migration, because of the state of the server. */
+  /** The remedy if the state of the server makes a statement fail, in a command or in a migration. */
   readonly serverRemedy?: string;
 }
 
@@ -53,7 +53,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   '57P03': { mayBecomeReachable: true },
   // feature_not_supported: while a transaction begins, PostgreSQL says this only on a hot standby
   '0A000': { connectRemedy: STANDBY },
-  // read_only_sql_transaction: no setting makes our writing transactions read only, so the server is a hot standby
+  // read_only_sql_transaction: our own settings allow writing, so the server must be a hot standby
   '25006': { serverRemedy: STANDBY },
   // invalid_password
   '28P01': { connectRemedy: 'Correct role and password in the connection string, or set the password.' },
@@ -75,7 +75,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
     connectRemedy: 'Allow the role to connect: grant connect on database DATABASE to ROLE;',
     commandRemedy: 'Name a role that may do this in the connection string, such as order_lookup_owner.',
   },
-  // check_violation: outside of migrations, the client of an API key is the only text of a user that has a constraint
+  // check_violation: outside of migrations, users write only one text that has a constraint, the client of an API key
   '23514': { commandRemedy: 'Shorten the text, or remove spaces around it and characters that nobody sees.' },
   // undefined_table
   '42P01': {
@@ -91,7 +91,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
 
 /**
  * The SQLSTATEs with which PostgreSQL closes the session: class 08 (connection exceptions), 57P (such as 57P01 at a
- * shutdown), and two limits. The severity FATAL would say the same, but PostgreSQL translates it.
+ * shutdown), and two limits. We do not use the severity FATAL, because pg has it only in the server's language.
  */
 const CLOSES_SESSION = /^(08|57P|25P03|25P04)/;
 /** Class 28, invalid authorization: PostgreSQL refuses the role, the password or the address. */
@@ -143,7 +143,7 @@ export function mayBecomeReachable(error: unknown): boolean {
   return findMeaning(error).mayBecomeReachable === true;
 }
 
-/** Returns the message of the error. If a limit closed the session, the text also names its setting. */
+/** Returns the message of the error. If a limit closed the session, the text also names the setting. */
 export function describe(error: unknown): string {
   const { closingSetting } = findMeaning(error);
   return closingSetting === undefined ? toMessage(error) : `${toMessage(error)} (${closingSetting})`;

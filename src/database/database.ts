@@ -27,7 +27,7 @@ const CONNECT_RETRY_INTERVAL_MS = 200;
 const ENDING_ANSWER_MS = 20_000;
 
 /**
- * A function that runs inside a transaction. Session and manager are the same connection. Do not catch an error of
+ * A function that runs inside a transaction. Session and manager use the same connection. Do not catch an error of
  * PostgreSQL in the function, except inside a savepoint: after the error the transaction accepts no more statements.
  */
 export type Work<T> = (session: Session, manager: EntityManager) => Promise<T>;
@@ -75,7 +75,7 @@ export class Database implements OnApplicationShutdown {
     });
   }
 
-  /** Lends a session without the limits of a transaction. Only run-migrations.ts may call it; others call `within`. */
+  /** Runs the work without a transaction and its limits. Only run-migrations.ts may use it. Others call `within`. */
   async borrow<T>(work: Work<T>): Promise<T> {
     const { runner, session } = await this.connect();
     try {
@@ -101,13 +101,13 @@ export class Database implements OnApplicationShutdown {
     }
   }
 
-  /** Ends all sessions. Commands call it; in the service, Nest closes the data source. */
+  /** Ends all sessions. Only commands call `close`, because in the service Nest closes the data source. */
   async close(): Promise<void> {
     await this.onApplicationShutdown();
     try {
       await this.source.destroy();
     } catch {
-      // The connection was lost before, and the work has ended
+      // The connection was lost. That does not matter any more, because the work has ended
     }
   }
 
@@ -126,8 +126,8 @@ export class Database implements OnApplicationShutdown {
   }
 
   /**
-   * If PostgreSQL refuses a login, the next call closes all older sessions and begins again. Otherwise the service
-   * would log a failure and "works again" in turn, because the next query in an older session succeeds.
+   * If PostgreSQL refuses a login, the next call closes all older sessions and logs in again. Otherwise queries in
+   * older sessions would still succeed, and the log would say "failed" and "works again" alternately.
    */
   private async tryToConnect(): Promise<BorrowedSession> {
     this.initialization ??= this.initialize();
@@ -170,9 +170,9 @@ export class Database implements OnApplicationShutdown {
 }
 
 /**
- * Locks tables before they are read, until the transaction or the savepoint ends. Call it before the first query. That
- * query takes the snapshot, and a snapshot does not protect from TRUNCATE: if another session then truncates and
- * refills a table in one transaction, we would see neither the old nor the new rows.
+ * Locks tables until the transaction or the savepoint ends. Call it before the first query, which takes the snapshot.
+ * If another session truncates and refills a table in one transaction, an older snapshot sees neither the old nor the
+ * new rows.
  */
 export function lockBeforeSnapshot(session: Pick<Session, 'query'>, tables: readonly Table[]): Promise<unknown> {
   const names = tables.map(({ name }) => `public.${name}`);
@@ -206,7 +206,7 @@ async function commit(session: Session): Promise<void> {
 
 /**
  * Returns a LostSession if the loss of the session caused the error, else the error itself. LostSession says that
- * nothing was changed. After COMMIT nobody knows that, so `commit` throws UnknownOutcome, which is returned as it is.
+ * nothing was changed. After COMMIT nobody knows that, so `commit` throws UnknownOutcome, which is returned unchanged.
  */
 export function explainLoss(error: unknown, { loss }: Session): unknown {
   if (error instanceof OperatorError) return error;

@@ -17,7 +17,7 @@ export class Session extends Client {
 
   constructor(options: ClientConfig) {
     super(options);
-    // While a session is in use, pg's pool has no listener for errors. Without ours, the loss would end the process
+    // While a session is in use, pg's pool does not listen for errors, so without this listener a loss ends the process
     this.on('error', (error) => {
       this.loss ??= error;
     });

@@ -18,7 +18,7 @@ export interface Column {
 
 export interface Table {
   readonly name: string;
-  /** In the order of a CSV export: the columns of the key, then other columns of the class, then inherited columns. */
+  /** The columns in the order of a CSV export: first the key, then other columns of the class, then inherited ones. */
   readonly columns: readonly Column[];
   /** The names of the columns of the primary key. */
   readonly key: readonly string[];

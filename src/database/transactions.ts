@@ -1,15 +1,15 @@
-// The kinds of transaction, each with its limits and settings, which override those of the role, the database and the
-// connection string.
+// The kinds of transaction, each with its limits and settings. They override the settings of the role, of the database
+// and of the connection string.
 import { escapeLiteral } from 'pg';
 
 /**
  * The settings that results depend on. They are `local`, because a pooler gives the session to another client later.
  *
- * DANGER: somebody may create a function or operator in `public` whose types fit the arguments better than PostgreSQL's
- * own. Our SQL would call it (docs/decisions.md#the-search-path). So keep two rules:
+ * DANGER: if somebody creates a function or operator in `public` whose types fit the arguments better than PostgreSQL's
+ * own, our SQL calls the one in `public` (docs/decisions.md#the-search-path). So keep two rules:
  * - Write `pg_catalog.` before functions that take any type.
- * - Cast a regclass to oid before you compare it with an oid. PostgreSQL itself compares the two as oids, but it would
- *   prefer an operator `=` for oid and regclass in `public`.
+ * - Cast a regclass to oid before you compare it with an oid. Otherwise an operator `=` for these two types in
+ *   `public` would be called.
  */
 const RESULT_SETTINGS = [
   'set local search_path = public, pg_temp',
@@ -29,8 +29,8 @@ const RESULT_SETTINGS = [
 const INDEX_SETTINGS = ['set local jit = off', 'set local enable_seqscan = off', 'set local enable_sort = off'];
 
 /**
- * Returns a statement that makes PostgreSQL notice during a query that its client is gone. The statement ignores the
- * error of PostgreSQL on operating systems that do not support the setting.
+ * Returns a statement that makes PostgreSQL notice during a query that its client is gone. Some operating systems do
+ * not support the setting, so the statement ignores errors.
  */
 function connectionCheckText(command: 'set' | 'set local'): string {
   return `do $$ begin
@@ -39,8 +39,8 @@ function connectionCheckText(command: 'set' | 'set local'): string {
 }
 
 /**
- * The settings with which PostgreSQL ends a statement within 15 s if its client is gone. Other sessions wait for the
- * locks of such a statement. Between two statements, `idleMs` ends the transaction.
+ * The settings with which PostgreSQL ends a statement within 15 s if its client is gone. Without them, other sessions
+ * would wait for the locks of such a statement. Between two statements, `idleMs` ends the transaction.
  */
 const GONE_CLIENT_SETTINGS = [
   'set local tcp_keepalives_idle = 5',
@@ -57,8 +57,8 @@ export interface Limits {
   /** The longest pause between two statements. */
   readonly idleMs: number;
   /**
-   * The limit of the whole transaction, by a timer of this process: PostgreSQL 14 to 16 have no such limit. When it has
-   * passed, the error LostSession says "Nothing was changed." So set it only for work that reads, or is rolled back.
+   * The limit of the whole transaction. This process measures it, because PostgreSQL 14 to 16 have no such limit. After
+   * this time, the error LostSession says "Nothing was changed." So set a limit only for work that reads or rolls back.
    */
   readonly totalMs: number;
 }
@@ -100,7 +100,7 @@ const KINDS = {
   poll: { ...READING, statementMs: 2_000, lockMs: 1_000, settings: INDEX_SETTINGS },
   /**
    * The service writes when each key was last used. The limits are short, because another session may lock the table
-   * for hours, and a missing time does no harm.
+   * for hours, and a missing time of use does no harm.
    */
   note: { ...WRITING, statementMs: 1_000, lockMs: 1_000, settings: [] },
   /** A command reads. Statements have no limit, because a query of a long change history takes minutes. */
@@ -108,20 +108,20 @@ const KINDS = {
   write: CHANGE,
   /** node-pg-migrate begins and ends this transaction, and runs one migration in it. */
   migration: CHANGE,
-  /** `plan` tries migrations. The isolation is that of `migration`, so each statement does the same as in `up`. */
+  /** `plan` tries migrations. With another isolation than `migration`, statements would not act as in `up`. */
   dryRun: { ...CHANGE, statementMs: 20_000, lockMs: 3_000, totalMs: 20_000, ending: 'rollback' },
 } as const satisfies Record<string, TransactionKind>;
 
 export type Kind = keyof typeof KINDS;
 
-/** Returns the kind, with `limits` instead of its own. */
+/** Returns the entry of KINDS. Limits in `limits` replace those of the entry. */
 export function describeKind(kind: Kind, limits: Partial<Limits> = {}): TransactionKind {
   return { ...KINDS[kind], ...limits };
 }
 
 /**
- * Returns the statements that begin a transaction. For a reading, keep `do` blocks out of them: a `do` block takes the
- * snapshot, which must not exist before `lockBeforeSnapshot` (database.ts) has locked the tables.
+ * Returns the statements that begin a transaction. For a reading, never add a `do` block: the block would take the
+ * snapshot before `lockBeforeSnapshot` (database.ts) has locked the tables.
  */
 export function beginText(kind: Kind, serverVersion: number, limits?: Partial<Limits>): string {
   const { isolation, access } = KINDS[kind];
@@ -129,7 +129,7 @@ export function beginText(kind: Kind, serverVersion: number, limits?: Partial<Li
   return `${begin}; ${settingsText(kind, serverVersion, limits)}`;
 }
 
-/** Returns the settings, also for a transaction that node-pg-migrate has begun. */
+/** Returns only limits and settings: run-migrations.ts sets them in a transaction that node-pg-migrate has begun. */
 export function settingsText(kind: Kind, serverVersion: number, limits?: Partial<Limits>): string {
   const { access, statementMs, lockMs, idleMs, rowSecurity, settings } = describeKind(kind, limits);
   const hasTransactionTimeout = serverVersion >= 17; // older versions refuse the setting
@@ -151,12 +151,12 @@ function personSettings(): string[] {
   return person === '' ? [] : [`set local order_lookup.person = ${escapeLiteral(person)}`];
 }
 
-/** The role of docs/operators.md. A database of a provider may have a single role of another name instead. */
+/** The owner of the tables in docs/operators.md. At some database providers, a role of another name owns them. */
 export const DOCUMENTED_OWNER = 'order_lookup_owner';
 
 /**
  * Sets the role to the owner of the tables. Otherwise new tables would belong to the role that logged in, and the owner
- * could not change them. `assertOwner` of migration-owner.ts has checked that the role that logged in may do this.
+ * could not change them. `assertOwner` of migration-owner.ts has checked that the role that logged in may do so.
  */
 const SET_OWNER = `do $$ declare owner name; begin
   select coalesce(
@@ -168,8 +168,8 @@ const SET_OWNER = `do $$ declare owner name; begin
 end $$`;
 
 /**
- * The search path of node-pg-migrate's statements, which name the schema of each table. If it contained `public`, an
- * operator `=` for varchar that somebody created there would run as the owner.
+ * The search path for node-pg-migrate's statements, which name the schema of each table. In a path with `public`, an
+ * operator `=` for varchar that somebody created in that schema would run with the rights of the owner.
  */
 const CATALOG_PATH = 'search_path = pg_catalog, pg_temp';
 export const SET_CATALOG_PATH = `set local ${CATALOG_PATH}`;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { StartError } from '../configuration/start-error.js';
 
 /**
- * Makes the folder `.data`, or checks that this user can read and write all of it.
+ * Makes the folder `.data`, or checks that this user can read and write the folder and each entry in it.
  * @throws StartError if the user cannot, for example because root started the demo before
  */
 export function prepareDataFolder(folder: string): void {

@@ -40,7 +40,7 @@ const NO_LOOPBACK = new Set<string | undefined>(['ENETUNREACH', 'EADDRNOTAVAIL']
 const CONNECT_LIMIT_MS = 5_000;
 /** The limit of a start. After a kill, the server repairs its data before it accepts sessions. */
 const START_LIMIT_MS = 60_000;
-/** If no server answers, `postmaster.pid` is stale at this age. A younger file may be that of a server that starts. */
+/** If no server answers, `postmaster.pid` is stale at this age. A younger file may belong to a server that starts. */
 const STALE_LOCK_FILE_MS = 10_000;
 const START_ATTEMPTS = 3;
 
@@ -113,7 +113,7 @@ export class DemoDatabase {
           `${this.data} to start afresh.`,
       );
     }
-    // At the first start the demo has no key yet. Codes may exist already then, because migrations may add them
+    // A missing key shows the first start. Missing codes would not show it, because migrations may add codes
     const { rowCount } = await session.query("select from api_key where client = 'demo' limit 1");
     if (rowCount === 0) await session.query(SAMPLES);
     await session.query(
@@ -124,7 +124,7 @@ export class DemoDatabase {
     );
   }
 
-  /** Returns a session, or undefined if our server is not at its port. Another server there refuses our password. */
+  /** Returns a session, or undefined if our server does not answer. Another server at its port refuses our password. */
   private async connect(sinceMs = performance.now()): Promise<Client | undefined> {
     const { lockFile } = this.server;
     if (!lockFile?.port) return undefined;
@@ -172,7 +172,7 @@ export class DemoDatabase {
     }
   }
 
-  /** @throws StartError if `connect` fails. Before it throws, it stops the server */
+  /** Waits for a session. If the wait fails with a StartError, stops the server, and throws the error again. */
   private async connectToServer(): Promise<Client | undefined> {
     try {
       return await this.waitForSession();
@@ -214,7 +214,7 @@ export class DemoDatabase {
   }
 }
 
-/** Returns an error that names the process with the lock. If Ctrl-Z stopped it, it ends only after `kill -CONT`. */
+/** Returns an error that names the process with the lock. After Ctrl-Z, this process ends only after `kill -CONT`. */
 async function describeRunningDemo(session: Client, cause: unknown): Promise<unknown> {
   if (!(cause instanceof DatabaseError) || cause.code !== LOCK_NOT_AVAILABLE) return cause;
   const { rows } = await session.query<{ name: string }>(

@@ -116,7 +116,7 @@ function checkEnvironment(): Configuration {
 /**
  * Returns the text of a file in `.data/`, and makes the file if it is missing. The next start uses the same text, so a
  * terminal that has loaded demo.env keeps the right values.
- * @param form a text of another form is replaced
+ * @param form the pattern of the text. If the file does not match, it is made again
  */
 async function readOrMake(name: string, form: RegExp, make: () => string | Promise<string>): Promise<string> {
   const file = join(DATA, name);
@@ -149,7 +149,7 @@ async function startOnFreePorts(environment: NodeJS.ProcessEnv): Promise<Service
   try {
     return await startService(readConfiguration({ ...environment, ...(await findPorts(environment)) }));
   } catch (error) {
-    // We take each StartError for a taken port. If it has another cause, the second attempt throws it again
+    // We treat each StartError as a taken port. If it has another cause, the second attempt throws it again
     if (!(error instanceof StartError)) throw error;
     return startService(readConfiguration({ ...environment, PORT: '0', MANAGEMENT_PORT: '0' }));
   }

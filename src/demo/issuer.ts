@@ -45,7 +45,7 @@ export async function serveIssuer(server: Server, options: IssuerOptions): Promi
 async function createProvider(options: IssuerOptions): Promise<Provider> {
   const { url, audience, scopes, redirectUris, machine, signingKey } = options;
   const { warn } = console;
-  // With Node.js 20, oidc-provider warns while it is imported. Later it warns that its data is only in memory
+  // Hides two warnings of oidc-provider: that it does not support Node.js 20, and that its data is only in memory
   console.warn = () => undefined;
   const { Provider: OidcProvider } = await import('oidc-provider');
   const provider: Provider = new OidcProvider(url, {
@@ -60,7 +60,7 @@ async function createProvider(options: IssuerOptions): Promise<Provider> {
     findAccount: (_context, sub) => ({ accountId: sub, claims: () => ({ sub }) }),
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
     ttl: Object.fromEntries(LIMITED_TYPES.map((name) => [name, TOKEN_SECONDS])),
-    // Everybody has agreed to all scopes, so nobody is asked
+    // Grants all scopes to everybody, so that nobody is asked
     async loadExistingGrant({ oidc }) {
       const grant = new provider.Grant({ clientId: oidc.client?.clientId, accountId: ACCOUNT });
       grant.addOIDCScope(`openid ${scopes}`.trim());

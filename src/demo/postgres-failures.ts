@@ -1,6 +1,6 @@
-/** Such as `FATAL:  could not create lock file`, but not `FATAL:  the database system is starting up`. */
+/** Matches `FATAL:  could not create lock file`, but not `FATAL:  the database system is starting up`. */
 const SERVER_FAILURE = /\b(?:FATAL|PANIC): {2}(?!the database system is)/;
-/** Such as `initdb: error: invalid locale name`, but not `initdb: removing data directory`. */
+/** Matches `initdb: error: invalid locale name`, but not `initdb: removing data directory`. */
 const PROGRAM_FAILURE = /^(?:initdb|pg_ctl): (?:error: )?(?!removing)/;
 const FAILURE = new RegExp(`(?:${SERVER_FAILURE.source}|${PROGRAM_FAILURE.source})(.*)`, 'm');
 

@@ -12,11 +12,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-// These imports end in .ts, because Jest's global setup imports this file, and does not find a .ts file by .js
+// These imports end in .ts: Jest's global setup imports this file, and cannot find a .ts file by a name with .js
 import { findFailure } from './postgres-failures.ts';
 import { type PostgresPrograms, makeSpawnOptions } from './postgres-programs.ts';
 
-/** How long pg_ctl waits for a start or a stop. After a kill, the server repairs its data first. */
+/** The longest wait of pg_ctl for a start or a stop. After a kill, the server repairs its data first. */
 const PG_CTL_LIMIT_SECONDS = '300';
 
 interface LockFile {

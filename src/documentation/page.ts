@@ -2,7 +2,7 @@ import { Answer } from '../http/answer.js';
 
 export const HTML = 'text/html; charset=utf-8';
 
-/** The Content-Security-Policy of answers that are no pages. A browser then runs and loads nothing from them. */
+/** The Content-Security-Policy of answers that are no pages. With this policy, a browser runs and loads nothing. */
 const DENY_ALL_POLICY = "default-src 'none'; frame-ancestors 'none'";
 /** The Content-Security-Policy of plain pages. It allows only the styles inside of them. */
 const PAGE_POLICY =

@@ -3,9 +3,8 @@ import { Metrics } from '../telemetry/metrics.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
 import { DatabaseClock } from './database-clock.js';
 
-/** From this difference between the clocks on, the log warns. From CLOCK_SKEW_SECONDS on, tokens are refused. */
+/** If the clocks differ by this time, the log warns. If they differ by CLOCK_SKEW_SECONDS, tokens may be refused. */
 export const NOTICEABLE_OFFSET_MS = 10_000;
-/** The sentence that the log and the doctor print. */
 export const CLOCK_REMEDY =
   "Tokens are judged by this machine's clock. If it is 30 s ahead, good tokens are refused with the reason expired. " +
   'If it is 30 s behind, the reason is not-before. Compare date -u on both machines with the right time, and set the ' +

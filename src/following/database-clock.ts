@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-/** The database's time, and the times of question and answer by this process's monotonic clock. */
+/** The database's time, and the times at which this process asked for it and got the answer. */
 export interface ClockMeasurement {
   readonly databaseEpochMs: number;
   readonly askedAtMonotonicMs: number;
@@ -20,7 +20,7 @@ export class DatabaseClock {
 
   /** Returns milliseconds since the epoch. */
   now(): number {
-    if (this.offsetMs === undefined) return Date.now(); // nothing is served before the first poll
+    if (this.offsetMs === undefined) return Date.now(); // good enough, because nothing is served before the first poll
     return performance.now() + this.offsetMs;
   }
 
@@ -30,8 +30,8 @@ export class DatabaseClock {
   }
 
   /**
-   * Corrects the clock. The database read its clock between question and answer, so the right offset is between two
-   * bounds. If ours is outside of them, the lower bound replaces it: with the higher one, the clock would be ahead.
+   * Corrects the estimate. The database read its clock between question and answer, which gives two bounds. If our
+   * offset is outside of the bounds, the lower bound replaces it. The higher bound could make codes begin too early.
    */
   correct(measurement: ClockMeasurement): void {
     const { databaseEpochMs, askedAtMonotonicMs, answeredAtMonotonicMs } = measurement;

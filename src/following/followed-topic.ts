@@ -9,8 +9,8 @@ import type { DatabaseClock } from './database-clock.js';
 import { type TopicName, readRevision } from './revision.js';
 
 /**
- * The time from one poll to the next. If you raise it, a change is served, and a revoked key refused, later than within
- * the promised second. docs/decisions.md#the-poll-interval lists everything that depends on this interval.
+ * The time from one poll to the next. If you raise it, replicas may serve former codes and accept revoked keys for
+ * longer than the promised second. docs/decisions.md#the-poll-interval lists everything that depends on this interval.
  */
 const POLL_INTERVAL_MS = 250;
 /** The pause after a failure. The service notices only after this pause that the database is back. */
@@ -25,7 +25,7 @@ const READ_INTERVAL_MS = 10 * 60_000;
 /** Each READ_INTERVAL_MS is shortened by up to this share, by chance, so that replicas do not read at the same time. */
 const READ_JITTER = 0.25;
 
-/** How a value is made from the content of the database: `read` in a transaction, then `prepare` after it. */
+/** Content that is followed. `read` reads its rows in a transaction, and then `prepare` makes a value from them. */
 export interface Topic<T, Rows> {
   readonly name: TopicName;
   /** The tables that `read` reads. `lockBeforeSnapshot` locks them first. */
@@ -34,7 +34,7 @@ export interface Topic<T, Rows> {
   read(manager: EntityManager): Promise<Rows>;
   /** Makes the value. It runs after the transaction, so that no lock is held. If it throws, the former value stays. */
   prepare(rows: Rows): T | Promise<T>;
-  /** How long the value may be used after the database last confirmed it; Infinity if there is no limit. */
+  /** The time for which a value may be used after the database last confirmed it. Infinity means no limit. */
   readonly maxAgeSeconds: number;
 }
 
@@ -63,8 +63,8 @@ interface Served<T> {
 }
 
 /**
- * Content that was read, and whose `prepare` is still running or has failed. It has the revision of `served` if
- * somebody changed it while the triggers were off. So ask `isUnprepared` first, or a poll confirms the old value.
+ * Content that was read, but is not prepared: `prepare` is still running or has failed. If somebody changed the content
+ * without triggers, `served` has the same revision. So a poll confirms `served` only if `isUnprepared` returns false.
  */
 interface Unprepared {
   readonly revision: string;
@@ -72,13 +72,12 @@ interface Unprepared {
 }
 
 /**
- * Keeps a value equal to the content of the database. Before the first reading there is no value.
+ * Keeps a value equal to the content of the database. Before the first reading there is no value. Four times a second,
+ * a poll asks for the revision. If the revision has changed, all content is read, and a new value is prepared. Until
+ * then callers get the former value.
  *
- * Four times a second it asks for the revision. If the revision has changed, it reads all content. Until the new value
- * is prepared, callers get the former value, so a revoked key is still accepted. This takes milliseconds. But while
- * another session has an exclusive lock on a table (ALTER TABLE), each reading waits a second for it, and then fails.
- *
- * If a step fails, the former value stays. The failure is logged once, and then once a minute while it lasts.
+ * If a step fails, the former value stays, so a revoked key is still accepted. For example, each reading fails after a
+ * second while another session has an exclusive lock on a table (ALTER TABLE). RepeatedFailure logs the failures.
  */
 export class FollowedTopic<T, Rows = unknown> {
   private served: Served<T> | undefined;
@@ -120,7 +119,7 @@ export class FollowedTopic<T, Rows = unknown> {
     return this.wasPollAnswered;
   }
 
-  /** Follows the database until `signal` is aborted. FollowingService starts it. */
+  /** Follows the database until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const startedAtMs = performance.now();
@@ -130,11 +129,11 @@ export class FollowedTopic<T, Rows = unknown> {
     }
   }
 
-  /** Polls, and reads if necessary. Returns false after a failure. */
+  /** Polls, and reads all content if a reading is due. Returns false after a failure. */
   private async followOnce(signal: AbortSignal): Promise<boolean> {
     try {
       const revision = await this.poll();
-      if (!this.isUnprepared(revision)) this.unprepared = undefined; // other content has replaced it
+      if (!this.isUnprepared(revision)) this.unprepared = undefined; // the database has other content now
       if (this.isReadingDue(revision)) await this.readAndServe();
       // While content is unprepared, polls succeed, but the failure of `prepare` lasts
       if (!this.unprepared) this.failure.noteSuccess();
@@ -156,7 +155,7 @@ export class FollowedTopic<T, Rows = unknown> {
     }
   }
 
-  /** Returns the revision. The answer also corrects the clock, and confirms the served value. */
+  /** Returns the revision. Corrects the clock, and confirms the served value if its revision is the same. */
   private askForRevision(): Promise<string> {
     const { database, clock } = this.options;
     return database.within('poll', async (session) => {
@@ -175,7 +174,7 @@ export class FollowedTopic<T, Rows = unknown> {
 
   private isReadingDue(revision: string): boolean {
     const nowMs = performance.now();
-    // First, because the last line returns true for unprepared content: such content would be read again at each poll
+    // The last line returns true for unprepared content. Without this line, each poll would read such content again
     if (revision === this.unprepared?.revision) return nowMs >= this.unprepared.readAgainAtMonotonicMs;
     return revision !== this.served?.revision || nowMs >= this.readDueAtMonotonicMs;
   }
@@ -191,7 +190,7 @@ export class FollowedTopic<T, Rows = unknown> {
     metrics.snapshotReloads.inc({ topic: topic.name, result: 'loaded' });
   }
 
-  /** Reads the revision and all content in one transaction, with the limits of a poll. Throws if a lock prevents it. */
+  /** Reads the revision and all content in one transaction. Throws if another session locks a table for over 1 s. */
   private read(): Promise<Reading<Rows>> {
     const { topic, database } = this.options;
     return database.within('poll', async (session, manager) => {

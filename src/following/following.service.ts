@@ -45,7 +45,7 @@ export class FollowingService implements OnApplicationBootstrap, OnApplicationSh
       name: 'database_up',
       help: '1 while the database answers',
       collect: (gauge) => {
-        // An answer to one topic is enough. If only the other topic gets none, the alert SnapshotStale reports it
+        // One topic that gets answers is enough: the alert SnapshotStale reports a topic that gets none
         const isUp = this.topics.some(({ isDatabaseAnswering }) => isDatabaseAnswering);
         gauge.set(isUp ? 1 : 0);
       },
@@ -64,7 +64,7 @@ export class FollowingService implements OnApplicationBootstrap, OnApplicationSh
     this.running = this.topics.map((topic) => topic.run(this.stopping.signal));
   }
 
-  /** Ends the polls. Nest calls this after the last connection has ended: until then, changes are still served. */
+  /** Ends the polls. Nest calls this after the last HTTP connection has ended. Until then, changes are still served. */
   async onApplicationShutdown(): Promise<void> {
     this.stopping.abort();
     await Promise.all(this.running);

@@ -2,7 +2,7 @@
 // each transaction that changes the topic. So different contents have different revisions, even after a restore.
 import type { Session } from '../database/session.js';
 
-/** The two contents that change independently: codes (lists, properties, records) and API keys. */
+/** The two topics, which change independently: codes (lists, properties, records) and API keys. */
 export type TopicName = 'codes' | 'keys';
 
 export interface RevisionAnswer {

@@ -6,7 +6,7 @@ import type { Request, Response } from 'express';
 const CACHE_CONTROL = 'private, max-age=0, stale-if-error=86400';
 /** The length of a tag: 132 bits. If tags were much shorter, two contents could get the same tag. */
 const TAG_CHARACTERS = 22;
-/** Node.js sends a text together with the header, but copies it for each reader. So a larger body is kept as bytes. */
+/** The largest body that is kept as a text. Node.js sends a text together with the header, but copies it each time. */
 const MAX_TEXT_BYTES = 16 * 1024;
 
 export interface AnswerOptions {
@@ -46,7 +46,7 @@ export class Answer {
     response.end(this.body);
   }
 
-  /** Returns whether the caller gets a 304. Only GET and HEAD do (RFC 9110 section 13.1.2). */
+  /** Returns whether the answer is a 304, which only GET and HEAD may get (RFC 9110 section 13.1.2). */
   private isKnownToCaller({ method, headers }: Request): boolean {
     const ifNoneMatch = headers['if-none-match'];
     if (ifNoneMatch === undefined) return false;
@@ -62,7 +62,7 @@ export class Answer {
  */
 export function namesTag(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch.trim() === '*') return true;
-  // A foreign tag such as "a,b" is cut at its comma. Both pieces lack a quote, so none of them equals our tag
+  // A foreign tag such as "a,b" is cut at its comma. Each piece lacks a quote, so neither equals our tag
   const tags = ifNoneMatch.split(',').map((tag) => tag.trim());
   return tags.includes(etag) || tags.includes(`W/${etag}`);
 }

@@ -5,7 +5,7 @@ import { Configuration } from '../configuration/configuration.js';
 import type { ApiServer } from './api-server.js';
 
 /**
- * The limit of steps 2 and 3 of the class below, for each of them. If you raise it, raise the grace periods of
+ * The time limit of step 2 of Draining, and again of step 3. If you raise the limit, raise the grace periods of
  * deploy/kubernetes and docker-compose.yml, too: otherwise the platform kills the process first.
  */
 const CLOSE_TIMEOUT_MS = 4_000;

@@ -45,7 +45,7 @@ export class ParserErrors {
   private answer(problem: Problem, socket: Socket): void {
     const context: RequestContext = { id: randomUUID(), peer: socket.remoteAddress, problem: problem.slug };
     const response = problem.render(context.id, this.configuration.baseAddress);
-    socket.end(formatMessage(response, context.id), () => socket.destroy()); // `end` closes only our half
+    socket.end(formatMessage(response, context.id), () => socket.destroy()); // `end` closes only one direction
     this.requestLog.end({ context }, response.status);
   }
 }

@@ -13,7 +13,7 @@ import { RequestLog } from './request-log.js';
  */
 const MAX_WAITING_REQUESTS = 32;
 
-/** Runs first for every request. Sets context and defaults, or closes the connection if too many requests wait. */
+/** Runs first for every request. Sets context and default headers, or closes a connection with too many requests. */
 @Injectable()
 export class RequestContextMiddleware implements NestMiddleware<Request, Response> {
   private readonly server: ApiServer;
@@ -34,11 +34,11 @@ export class RequestContextMiddleware implements NestMiddleware<Request, Respons
       return;
     }
     this.requestLog.begin(request, response);
-    // The defaults for every answer. A handler may replace them
+    // A handler may replace these two headers
     response.setHeader('X-Content-Type-Options', 'nosniff');
     response.setHeader('Cache-Control', 'no-store');
-    // After a request with the header Upgrade, Node.js drops the rest of the packet. The next request may begin there.
-    // If its end came in another packet, Node.js would take this end for a request
+    // After a request with the header Upgrade, Node.js drops the rest of the packet, even the start of another request.
+    // If the end of that request came in the next packet, Node.js would take this end for a whole request
     const isNextRequestCut = request.headers.upgrade !== undefined;
     if (this.draining.isDraining || isNextRequestCut) response.setHeader('Connection', 'close');
     next();

@@ -71,7 +71,7 @@ export class RequestLog {
     private readonly configuration: Configuration,
   ) {}
 
-  /** Sets the context of the request and the id of the answer. Logs the request when the response is closed. */
+  /** Sets the context of the request and the header X-Request-Id. Logs the request when the response is closed. */
   begin(request: express.Request, response: express.Response): void {
     request.context = {
       id: parseRequestId(request.headers),
@@ -110,7 +110,7 @@ export class RequestLog {
       durationMs: durationMs === undefined ? undefined : Math.round(durationMs * 1000) / 1000,
       address: findClientAddress({
         peer: context.peer,
-        forwarded: hops > 0 ? (request.ips ?? []) : [], // read only if needed: Express parses it each time
+        forwarded: hops > 0 ? (request.ips ?? []) : [], // read only if needed: Express parses X-Forwarded-For each time
         hops,
       }),
       ...describeContext(context),
@@ -164,7 +164,7 @@ interface AddressSources {
 /** Returns the address that the outermost of our proxies wrote into X-Forwarded-For, else that of the connection. */
 function findClientAddress({ peer, forwarded, hops }: AddressSources): string | undefined {
   const peerAddress = peer === undefined ? undefined : stripIpv4Prefix(peer);
-  // With fewer entries, the request did not pass all our proxies. So the client may have written the first entry
+  // With fewer entries than hops, the request did not pass all our proxies. The client may have written the first entry
   if (forwarded.length < hops) return peerAddress;
   const [outermost] = forwarded;
   if (outermost === undefined) return peerAddress;

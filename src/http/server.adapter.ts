@@ -81,15 +81,15 @@ export class ServerAdapter extends ExpressAdapter {
 
 function createExpress({ TRUSTED_PROXY_HOPS }: Configuration): Express {
   const app = express();
-  // Express reads these two settings when it makes its router, which is at the first `app.use`. The constructor of
-  // Nest's adapter calls `app.use`, so it would be too late after that constructor
+  // Express reads these two settings at the first `app.use`, when it makes its router. The constructor of Nest's
+  // adapter calls `app.use`, so after that constructor the settings would have no effect
   app.enable('case sensitive routing').enable('strict routing');
   app.disable('x-powered-by').set('trust proxy', TRUSTED_PROXY_HOPS);
   return app;
 }
 
 function createServerOptions({ KEEP_ALIVE_SECONDS }: Configuration): ServerOptions {
-  // A variable, because the types of Node.js 20 lack `optimizeEmptyRequests`, and refuse it in a literal
+  // The types of Node.js 20 lack `optimizeEmptyRequests`, and refuse it in a literal. So `options` is a variable
   const options = {
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: HEADERS_TIMEOUT_MS,
@@ -102,7 +102,7 @@ function createServerOptions({ KEEP_ALIVE_SECONDS }: Configuration): ServerOptio
   return options;
 }
 
-/** Returns a listener that runs Express for each request. If Express cannot parse the target, it calls the function. */
+/** Returns a listener that runs Express for each request. If a target is broken, Express calls the last argument. */
 function toRequestListener(app: Express): RequestListener {
   return (request, response) => {
     // A packet may contain thousands of requests. Node.js runs them all, also after we have closed the connection
@@ -114,7 +114,7 @@ function toRequestListener(app: Express): RequestListener {
   };
 }
 
-/** Passes the failure of a file to ProblemFilter. Nest's own handler would answer 400 in plain text. */
+/** Passes the error of a StreamableFile to ProblemFilter. Nest's own handler would answer 400 in plain text. */
 function passToFilter(error: Error, response: object): void {
   const { req: request, destroyed, writableEnded } = response as Response;
   if (destroyed || writableEnded) return; // the client has left, or the answer is whole

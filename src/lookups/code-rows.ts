@@ -4,8 +4,8 @@ import { AreaProperty, CodeListValue, CommunicationCode, type Validity } from '.
 import { AREA_PROPERTY, CODE_LIST_VALUE, COMMUNICATION_CODE, describeTable } from '../database/tables.js';
 
 /**
- * The areas that answer with lists of values. The constraint area_property_area_is_known allows the same names. If the
- * database has no property of one area, the service serves no codes at all.
+ * The areas that answer with lists of values. The constraint area_property_area_is_known allows the same names. If you
+ * add an area that has no property in the database, the service serves no codes at all.
  */
 export const AREAS = ['order-update', 'order-capture-v2'] as const;
 export type Area = (typeof AREAS)[number];

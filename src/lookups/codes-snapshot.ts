@@ -4,13 +4,13 @@ import type { CommunicationCode } from '../database/entities.js';
 import { Answer } from '../http/answer.js';
 import { AREAS, type Area, type CodeRows, isInForce } from './code-rows.js';
 
-/** The limit for all small answers to filters together. Beyond it, the least recently used ones are dropped. */
+/** The limit for all small answers to filters together. At the limit, the least recently used answers are dropped. */
 const MAX_SMALL_ANSWERS_BYTES = 20 * 1024 ** 2;
 /** An estimate of the memory that a small answer takes besides its body and its key. */
 const ANSWER_ENTRY_BYTES = 1024;
 /**
- * An answer of this size or more is never dropped, so that its slow readers share one body. Do not raise this above
- * MAX_TEXT_BYTES of answer.ts, the size up to which Node.js copies a body for each reader anyway.
+ * An answer of this size or more is kept with its snapshot, so that slow readers share one body. If you raise the size
+ * above MAX_TEXT_BYTES of answer.ts, slow readers may keep several copies of one body.
  */
 const LARGE_ANSWER_BYTES = 16 * 1024;
 
@@ -28,7 +28,7 @@ export interface Filters {
  */
 export class CodeIndex {
   private lastSnapshot: CodesSnapshot | undefined;
-  /** The times at which a code begins or ends, in milliseconds since the epoch, the earliest first, each once. */
+  /** The times at which a code begins or ends, in milliseconds since the epoch, sorted, and each time only once. */
   readonly effectiveTimesMs: readonly number[];
   private readonly recordsByType: ReadonlyMap<string, readonly CommunicationCode[]>;
   private readonly recordsByCode: ReadonlyMap<string, readonly CommunicationCode[]>;
@@ -95,8 +95,8 @@ export class CodesSnapshot {
     sizeCalculation: ({ length: bodyBytes }, key) => bodyBytes + 2 * key.length + ANSWER_ENTRY_BYTES,
   });
   /**
-   * If a large answer were dropped and made again, slow readers would keep both copies. The map takes at most twice the
-   * memory of `allCodes`: a record is in one answer by type and in one by code, and an answer to both filters is small.
+   * If a large answer were dropped and made again, slow readers would keep both copies. A record is in at most two of
+   * these answers, one for its type and one for its code, so the map takes at most twice the memory of `allCodes`.
    */
   private readonly largeAnswers = new Map<string, Answer>();
 
@@ -141,7 +141,7 @@ export class CodesSnapshot {
         const names = (valuesByList.get(codeList) ?? []).map(({ value }) => value);
         return `${JSON.stringify(property)}:${JSON.stringify(names)}`;
       });
-    // Not JSON.stringify of an object: it puts properties whose names look like numbers first
+    // JSON.stringify of an object would put properties whose names look like numbers first
     return new Answer(Buffer.from(`{${members.join(',')}}`));
   }
 

@@ -35,7 +35,7 @@ export class CodesService {
       collect: (gauge) => gauge.set(this.countCodesInForce()),
     });
     metrics.addGauge({
-      name: 'next_moment_timestamp_seconds', // dashboards use this name for the next effective time
+      name: 'next_moment_timestamp_seconds', // dashboards use this name, so never rename it
       help: 'The next time at which a code begins or ends, or 0',
       collect: (gauge) => {
         const nextMs = this.topic.value?.nextEffectiveTimeMs(this.clock.now()) ?? Infinity;

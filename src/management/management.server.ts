@@ -13,7 +13,7 @@ interface Resource {
 
 /**
  * The port for operators. It has a server of its own, without the limits and credentials of the API. It answers until
- * the service has ended: `startService` closes it after the application.
+ * the service has ended: `startService` first closes the application, and then this server.
  */
 @Injectable()
 export class ManagementServer {
@@ -75,7 +75,7 @@ export class ManagementServer {
     response.writeHead(status, { 'X-Request-Id': requestId, ...headers }).end(body);
   }
 
-  /** Any error except a Problem comes from a gauge of the metrics: the other resources are made from memory. */
+  /** Reports any error except a Problem. Only a gauge of the metrics can throw such an error. */
   private reportMetricsFailure(error: unknown): Problem {
     this.logger.error({ message: 'the metrics cannot be collected', error });
     return new Problem('internal-error', { detail: 'The metrics cannot be collected.' });

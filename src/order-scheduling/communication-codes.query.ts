@@ -16,7 +16,7 @@ import type { Filters } from '../lookups/codes-snapshot.js';
 import { LIMITS, MAX_FILTER_CHARACTERS, MAX_ISSUES, MAX_SHOWN_CHARACTERS } from '../problems/limits.js';
 import { type Issue, Problem } from '../problems/problem.js';
 
-/** The query of the communication codes. The answer has one issue for each rule that a value breaks. */
+/** The filters of the communication codes, with their rules. A 400 has one issue for each rule that a value breaks. */
 export class CommunicationCodesQuery implements Filters {
   @IsFilter()
   readonly codeType?: string;
@@ -49,7 +49,7 @@ function IsFilter(): PropertyDecorator {
   );
 }
 
-/** Refuses control characters. If two `Matches` of a property failed, class-validator would keep only one message. */
+/** Refuses control characters. With a second `Matches` instead, class-validator would keep only one of two messages. */
 function HasNoControlCharacters(options: ValidationOptions): PropertyDecorator {
   const validate = (text: string): boolean => !/\p{Cc}/u.test(text);
   return ValidateBy({ name: 'hasNoControlCharacters', validator: { validate } }, options);
@@ -109,8 +109,8 @@ function decodeQuery(query: string): { parameters: Parameters; issues: Issue[] }
 }
 
 /**
- * Returns the encoded texts of each parameter. Stops after MAX_NAMES, and decodes equal names only once: a name that
- * cannot be decoded takes 20 µs, and a target may have 4,000 such names.
+ * Returns the encoded texts of each parameter, up to MAX_NAMES + 1 parameters. Decodes equal names only once, because a
+ * name that cannot be decoded takes 20 µs, and a target may have 4,000 such names.
  */
 function groupByName(query: string): Map<string, string[]> {
   const pairs = query
@@ -206,7 +206,7 @@ function isCredential(text: string): boolean {
   return text.includes(API_KEY_PREFIX) || text.includes(JSON_WEB_TOKEN_PREFIX);
 }
 
-/** Cuts a text to the length that is shown. If the cut splits a surrogate pair, removes its half, too. */
+/** Cuts a text to the length that is shown. If the cut splits a surrogate pair, the half that is left is removed. */
 function cutText(text: string): string {
   return text.slice(0, MAX_SHOWN_CHARACTERS).replace(HALF_PAIR, '');
 }

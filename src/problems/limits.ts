@@ -1,6 +1,6 @@
 // The limits for requests. openapi.yaml repeats them. A test compares all of them, except MAX_SHOWN_CHARACTERS.
 
-/** The size of request target and headers together, as Node.js's parser counts it. */
+/** The largest size of request target and headers together, as Node.js's parser counts it. */
 export const MAX_HEADER_BYTES = 16 * 1024;
 export const HEADERS_TIMEOUT_MS = 10_000;
 /** The time in which the whole request must arrive, with its body. */

@@ -15,14 +15,14 @@ const ALERTED_STATUSES_OF_CLIENT = [401, 403];
 export const NO_OPERATION = 'none';
 /** The upper bounds of the buckets, in seconds. Keep 0.25 s, because the alert on slow answers needs it. */
 const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
-/** How often a timer measures the delay of the event loop. A shorter interval keeps an idle process busy. */
+/** The interval at which a timer measures the event loop's delay. A shorter interval keeps an idle process busy. */
 const EVENT_LOOP_PRECISION_MS = 20;
 
 interface ObservedRequest {
-  /** The pattern of the route; undefined if no route was found. Do not pass the path: each path would make a series. */
+  /** The pattern of the route; undefined if no route was found. Do not pass the path: each path would be a series. */
   readonly operation: string | undefined;
   readonly status: number;
-  /** Undefined if the start of the request is not known. Then only the count is observed. */
+  /** Undefined if the start of the request is not known. Then the request is counted without a duration. */
   readonly durationMs: number | undefined;
   readonly client?: string | undefined;
 }
@@ -99,7 +99,7 @@ export class Metrics implements OnModuleInit {
     name: 'log_lines_dropped_total',
     help: 'Log lines that the reader of standard output did not take',
   });
-  /** The series by status and operation. prom-client would take longer to find a series by its labels. */
+  /** A cache of the series by status and operation. prom-client would take longer to find a series by its labels. */
   private readonly requestSeries = new Map<string, RequestSeries>();
   private readonly namedClients = new Set<string>();
 

@@ -9,7 +9,7 @@ export type CallerImpact =
   | { readonly callers: 'refused-later'; readonly secondsLeft: number }
   | { readonly callers: 'refused'; readonly secondsAgo?: number };
 
-/** @param secondsLeft the seconds until callers are refused; negative if they are refused already */
+/** @param secondsLeft the seconds until callers are refused; 0 or less if callers are refused already */
 export function toCallerImpact(secondsLeft: number): CallerImpact {
   if (secondsLeft <= 0) return { callers: 'refused', secondsAgo: -secondsLeft };
   return { callers: 'refused-later', secondsLeft };
@@ -23,8 +23,8 @@ interface LoggedFailure {
 
 /**
  * Logs a failure that repeats: when it begins, once a minute while it lasts, when its reason or impact changes, and
- * when it ends. Call `noteFailure` or `noteSuccess` after each attempt. The message of the error is the reason: if it
- * contains something that always changes, such as a time, each attempt writes a line.
+ * when it ends. Call `noteFailure` or `noteSuccess` after each attempt. The reason is the message of the error. If the
+ * message contains something that always changes, such as a time, each attempt writes a line.
  */
 export class RepeatedFailure {
   private failures = 0;

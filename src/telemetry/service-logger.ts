@@ -9,7 +9,7 @@ import { Metrics } from './metrics.js';
 const MAX_WAITING_BYTES = 1024 * 1024;
 /** The longest time for which `flush` waits for a reader that stalls. */
 const FLUSH_TIMEOUT_MS = 500;
-/** At the start Nest logs a line for each module and route in these contexts. The level of such lines is debug. */
+/** At the start Nest logs a line for each module and route in these contexts. We lower their level to debug. */
 const NEST_START_CONTEXTS = new Set([
   'InstanceLoader',
   'NestApplication',
@@ -74,7 +74,7 @@ export class ServiceLogger implements LoggerService {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     };
-    // pino gets an object that can only write. It would flush `output` itself synchronously after each fatal line
+    // pino must not get `output` itself: after each fatal line, pino would flush `output` synchronously
     this.pino = pino(options, { write: (line) => this.writeLine(line) });
     this.output.on('drop', () => this.metrics.logLinesDropped.inc());
     this.output.on('error', (error) => {
@@ -117,7 +117,7 @@ export class ServiceLogger implements LoggerService {
 
   /**
    * Waits until the reader has taken all lines, for a short time at most. Call it before `process.exit`, which drops
-   * the lines that wait.
+   * the lines that still wait.
    */
   async flush(): Promise<void> {
     const taken = new Promise<void>((resolve) => {
@@ -154,14 +154,14 @@ function openStandardOutput(): LogOutput {
   });
 }
 
-/** Nest's context is the last parameter, if that is a text. */
+/** Takes the last parameter as Nest's context, if this parameter is a text. */
 function splitContext(parameters: readonly unknown[]): NestParameters {
   const last = parameters.at(-1);
   if (typeof last !== 'string') return { details: parameters };
   return { context: last, details: parameters.slice(0, -1) };
 }
 
-/** Nest's stack is the text before the context, or the only parameter if it looks like a stack. */
+/** Takes the text before the context as Nest's stack, or the only parameter if this parameter looks like a stack. */
 function splitStack(parameters: readonly unknown[]): NestParameters {
   const [first] = parameters;
   if (parameters.length === 1 && isStack(first)) return { stack: first, details: [] };

@@ -20,7 +20,7 @@ import type { ServiceLogger } from './service-logger.js';
 const SERVICE_NAME = 'order-lookup-services';
 /** The longest time for which `stop` waits for a collector that stalls. */
 const STOP_TIMEOUT_MS = 2_000;
-/** Other methods become `_OTHER`, as OpenTelemetry's conventions say. So callers cannot invent names of spans. */
+/** The methods that a span shows. Any other becomes `_OTHER` or HTTP, so that callers cannot invent names of spans. */
 const KNOWN_METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE']);
 
 interface SpanEnd {
@@ -31,7 +31,7 @@ interface SpanEnd {
   readonly isFailed: boolean;
 }
 
-/** If traces are off, or this request is not sampled, the span has no id, and `end` does nothing. */
+/** If traces are off, or this request is not sampled, there is no `spanId`, and `end` does nothing. */
 export interface RequestSpan {
   readonly traceId: string;
   readonly spanId?: string;
@@ -42,7 +42,7 @@ export interface RequestSpan {
 @Injectable()
 export class Tracing {
   private readonly propagator = new W3CTraceContextPropagator();
-  /** Not OpenTelemetry's global tracer, which may be that of an auto-instrumentation of the platform. */
+  /** Our own tracer. OpenTelemetry's global tracer may belong to an agent of the platform. */
   private readonly tracer: Tracer | undefined;
 
   constructor(private readonly provider?: NodeTracerProvider) {
@@ -107,7 +107,7 @@ export async function createTracing(configuration: Configuration, logger: Servic
   }
 }
 
-/** All samplers except these three make no span if the flags of the caller's traceparent are 00. */
+/** Names the calls without a span. All samplers except these three obey a caller's traceparent that ends with 00. */
 function describeUntracedCalls(sampler: string): string {
   if (['always_on', 'always_off', 'traceidratio'].includes(sampler)) return '';
   return ', except for calls whose traceparent ends with 00: OTEL_TRACES_SAMPLER=always_on traces them, too';

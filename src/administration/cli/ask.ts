@@ -14,7 +14,7 @@ export async function isAgreed(question: string, { input, output }: Terminal): P
   if (!input.isTTY || !output.isTTY) return false;
   const dialogue = createInterface({ input, output });
   const closing = new AbortController();
-  dialogue.once('close', () => closing.abort()); // otherwise `question` would wait for ever
+  dialogue.once('close', () => closing.abort()); // if the input ends, `question` would otherwise wait for ever
   try {
     const answer = await dialogue.question(question, { signal: closing.signal });
     return AGREEMENTS.includes(answer.trim().toLowerCase());

@@ -20,7 +20,7 @@ export function parseAddress(address: DatabaseAddress): ConnectionFields {
   }
 }
 
-/** Returns the name of the commands' database, with host and port. */
+/** Returns the database as messages name it: `the database orders at db.example:5432`. */
 export function describeTarget(address: DatabaseAddress): string {
   return `the ${describeDatabase(parseAddress(address))}`;
 }

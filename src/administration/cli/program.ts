@@ -36,7 +36,7 @@ interface ProgramOptions {
   readonly notes: string;
 }
 
-/** Without "--", npm keeps options in `npm_config_…`. Do not read them there: .npmrc could then set an option. */
+/** Without "--", npm puts options into variables `npm_config_…`. Do not read these, because .npmrc sets them, too. */
 const NPM_RULE = 'Without "--", npm reads the options itself and does not pass them on.';
 
 export function createProgram({ name, commands, notes }: ProgramOptions, { stdout }: ProgramIo): Command {
@@ -54,7 +54,7 @@ export function createProgram({ name, commands, notes }: ProgramOptions, { stdou
 
 /** Runs the command that was typed. If it fails, prints a sentence on standard error, and sets status 1. */
 export async function runProgram(program: Command, io: ProgramIo): Promise<void> {
-  outliveReader(io);
+  ignoreClosedPipe(io);
   try {
     await program.parseAsync(io.argv);
   } catch (error) {
@@ -100,19 +100,19 @@ function describeUsage({ code, message }: CommanderError, program: Command, { ar
     .replace(/\.$/, '');
   const sentence = isCommandMissing ? `a command is missing: ${names.join(', ')}` : fault;
   const usage = command === program ? program.name() : `${program.name()} ${command.name()}`;
-  // Without "--" npm keeps the option `--from` for itself, and passes on only `FILE.csv`
+  // Without "--" npm keeps the option `--from`, and passes on only `FILE.csv`, which is then an excess argument
   const rule = code === 'commander.excessArguments' ? npmRule() : [];
   return [`${sentence}. Usage: ${usage} ${command.usage()}`, ...rule].join('. ');
 }
 
-/** Lets the command go on, and keep its status, if the reader of the output closes early, as `head` does. */
-function outliveReader({ stdout }: ProgramIo): void {
+/** If the reader of the output closes it early, as `head` does, the command goes on and keeps its status. */
+function ignoreClosedPipe({ stdout }: ProgramIo): void {
   stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') process.exit(1); // such as a full disk: a part of the output is lost
+    if (error.code !== 'EPIPE') process.exit(1); // for example, the disk is full, so a part of the output is lost
   });
 }
 
-/** Reads the variables of the process itself, because many callers of `commandLine` have no ProgramIo. */
+/** Reads `process.env`, because many callers of `commandLine` have no ProgramIo. */
 function isStartedByNpm(): boolean {
   return process.env['npm_lifecycle_event'] !== undefined;
 }

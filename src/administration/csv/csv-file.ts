@@ -1,6 +1,6 @@
 // Reads rows from a CSV file (RFC 4180) as spreadsheets save it: with commas or semicolons, and any line ends. Lines of
-// separators only, and empty cells at the end of a line, are ignored. Only the form and the times are checked here. The
-// constraints of the table check the other cells.
+// separators only, and empty cells at the end of a line, are ignored. This code checks the form of the file, and the
+// times in it. PostgreSQL's constraints check all other cells when the migration is tried.
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { CsvError, parse } from 'csv-parse/sync';
@@ -37,7 +37,7 @@ interface CsvText {
 
 const MAX_FAULTS = 20;
 const SHOWN_CHARACTERS = 60;
-/** The beginning of a formula, such as ="007", by which scripts make a spreadsheet keep the zeros. */
+/** The beginning of a formula. Scripts write the formula ="007", so that a spreadsheet keeps the zeros. */
 const FORMULA_CELL = /(?:^|[,;])=/;
 
 /** @throws OperatorError with all faults of the form, each with its line in the file */
@@ -94,7 +94,7 @@ function parseCsv(bytes: Uint8Array): CsvText {
       delimiter: findDelimiter(text),
       relax_column_count: true,
       skip_records_with_empty_values: true,
-      // If `parse` throws, its result is lost, but the records before the fault are needed
+      // If `parse` throws, it returns no records. `on_record` has then collected the records before the fault
       on_record: (cells: string[], { lines: lineAtEnd }) => {
         const breaksInCells = countLineBreaks(cells.join(''));
         records.push({ cells, line: lineAtEnd - breaksInCells });
@@ -189,7 +189,7 @@ function findUnnamedCells(header: readonly string[], { cells }: CsvRecord): stri
   return messages;
 }
 
-/** Returns a message for each time that PostgreSQL would have to guess: without a zone, or such as 01/02/2027. */
+/** Returns a message for each wrong time. PostgreSQL would guess its zone, or the month in 01/02/2027. */
 function findWrongTimes(columns: readonly Column[], row: Row): string[] {
   const messages: string[] = [];
   for (const column of columns) {

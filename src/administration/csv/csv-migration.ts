@@ -19,7 +19,7 @@ export interface Statements {
   readonly lackingCount: number;
 }
 
-/** @param isComplete if true, rows that the file lacks are deleted; else they stay */
+/** @param isComplete if true, the migration deletes the rows that the file lacks, else they stay */
 export async function compareWithTable(client: Client, file: CsvFile, isComplete: boolean): Promise<Statements> {
   const { table } = file;
   const present = await readRows(client, table);
@@ -58,7 +58,7 @@ function arrangeLists(staying: readonly Row[], wanted: readonly Row[]): Row[] {
 
 /**
  * Returns the values of one list in the order of the file, with positions. A value that the file lacks stays after the
- * value that precedes it now. If none precedes it, it stays first. The file `X` and the table `A, B` give `A, B, X`.
+ * value that precedes it now. If no value precedes it, it stays first. File `X` and table `A, B` give `A, B, X`.
  * @param staying values of the table, in their present order
  * @param wanted the values of the file, in the order of its lines
  */
@@ -78,7 +78,7 @@ function findValue(rows: readonly Row[], wanted: Row): number {
   return rows.findIndex(({ value }) => value === wanted['value']);
 }
 
-/** Returns the present positions, so that few rows change, and as many later ones as are needed. */
+/** Returns `count` positions: the present ones, so that few rows change, and then the numbers after the last one. */
 function choosePositions(count: number, staying: readonly Row[]): number[] {
   const present = staying.map((row) => Number(row[POSITION]));
   const last = present.at(-1) ?? 0;

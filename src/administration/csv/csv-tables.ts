@@ -4,14 +4,14 @@ import { CODE_LIST_VALUE, COMMUNICATION_CODE, type Column, type Table } from '..
 
 /**
  * The fields of a row by column. An empty text stands for null. A time is in UTC and as short as possible, such as
- * 2027-01-01T00:00:00.5Z. Rows are compared as texts, so with another form each time would be a change.
+ * 2027-01-01T00:00:00.5Z. Rows are compared as texts, so the same time in another form would look like a change.
  */
 export type Row = Readonly<Record<string, string>>;
 
 /** The tables by their names on the command line. */
 export const CSV_TABLES = { 'communication-codes': COMMUNICATION_CODE, 'code-lists': CODE_LIST_VALUE } as const;
 
-/** The only column that is not in files: there, the order of the lines is the order of the values. */
+/** The only column that CSV files lack. In a CSV file, the order of the lines is the order of the values. */
 export const POSITION = 'position';
 
 export function isTime({ type }: Column): boolean {

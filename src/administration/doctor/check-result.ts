@@ -1,4 +1,4 @@
-/** The result of a check. Only a fault changes the last line of the doctor and its exit status. */
+/** The result of a check. If there is a fault, the doctor ends with status 2. A warning does not change the status. */
 export type CheckResult =
   | { readonly state: 'ok'; readonly text: string }
   | { readonly state: 'warning' | 'fault'; readonly text: string; readonly remedy: string };

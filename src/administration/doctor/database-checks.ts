@@ -1,6 +1,6 @@
-// The doctor's checks of the database. Each runs in a transaction of its own, and all use one session. If a check
-// throws an error, the doctor reports a fault. In the SQL, write `pg_catalog.` before functions that take any type,
-// such as `format`, and cast a regclass to oid: otherwise somebody's function or operator in `public` could run
+// The doctor's checks of the database. If a check throws an error, the doctor reports a fault.
+// DANGER: in SQL, write `pg_catalog.` before functions that take any type, such as `format`, and cast regclass to oid.
+// Otherwise PostgreSQL may call a function or operator that somebody has created in `public`
 // (docs/decisions.md#the-search-path).
 import type { EntityManager } from 'typeorm';
 import { CLOCK_SKEW_SECONDS } from '../../auth/access-tokens.service.js';
@@ -47,8 +47,8 @@ export async function checkClock(session: Session): Promise<CheckResult> {
 }
 
 /**
- * The tables that the service reads. If you let it read another table, add the table here, and a grant to a
- * migration. Otherwise the doctor does not notice a missing grant.
+ * The tables that the service reads. If a table is missing in this list, the doctor does not notice that the service
+ * may not read that table.
  */
 const READ_TABLES = ['revision', 'area_property', 'code_list_value', 'communication_code', 'api_key'];
 const ALL_TABLES = [...READ_TABLES, 'api_key_use', 'code_list', 'history', 'pgmigrations'];
@@ -70,7 +70,7 @@ const RIGHTS = `
     current_user as role,
     name as table,
     has_table_privilege(id, 'select') as "canRead",
-    has_table_privilege(id, 'insert, update, delete, truncate') as "canWrite" -- true if the role has one of these rights
+    has_table_privilege(id, 'insert, update, delete, truncate') as "canWrite" -- one of these rights is enough
   from pg_catalog.unnest($1::text[]) as name
   cross join lateral (select to_regclass('public.' || name)::oid as id) as found`;
 
@@ -103,8 +103,8 @@ export async function checkRole(session: Session): Promise<CheckResult> {
 }
 
 /**
- * A statement for each table, view and function of a wrong owner, except those of extensions. A wrong owner is a role
- * that owns one of the tables $1, and is not order_lookup_owner. If order_lookup_owner does not exist, none is wrong.
+ * Selects an `alter … owner` for each table, view and function of a wrong owner, except parts of extensions. A wrong
+ * owner owns one of the tables $1, and is not order_lookup_owner. If that role does not exist, no owner is wrong.
  */
 const WRONG_OWNERS = `
   with wrong_owner as (
@@ -144,7 +144,7 @@ const COUNT_KEYS = `select count(*)::int from public.api_key where ${KEY_STATE} 
 
 /** Reads with the service's own functions. They throw if the service could not read or serve the content. */
 export async function checkContent(session: Session, manager: EntityManager): Promise<CheckResult> {
-  await lockBeforeSnapshot(session, CODE_TABLES); // before the first query, or a table that is refilled looks empty
+  await lockBeforeSnapshot(session, CODE_TABLES); // before any query, or a table that is being refilled looks empty
   const rows = await readCodes(manager);
   assertAreas(rows);
   const [keyCount = 0] = await readColumn<number>(session, COUNT_KEYS);
@@ -163,7 +163,7 @@ interface ExpectedTrigger {
 const RECORD_TRIGGERS = ['record_delete', 'record_insert', 'record_truncate', 'record_update'];
 const CONTENT_TABLES = ['api_key', 'area_property', 'code_list', 'code_list_value', 'communication_code'];
 
-/** The triggers that must be `enable always`. Add those of new migrations, or the doctor does not notice their loss. */
+/** The triggers that must be enabled always. If a trigger is missing here, the doctor does not notice its loss. */
 const EXPECTED_TRIGGERS: readonly ExpectedTrigger[] = [
   ...CONTENT_TABLES.flatMap((table) => [
     { table, trigger: 'lock_stamp', file: '0005_lock_stamps_first' },
@@ -191,7 +191,7 @@ interface FaultyTrigger extends ExpectedTrigger {
   readonly state: string | undefined;
 }
 
-/** Without these triggers a change is not in the history, and gets no new revision, so replicas do not read it. */
+/** Without these triggers a change is not in the history, and replicas may serve the former content for ten minutes. */
 export async function checkTriggers(session: Session): Promise<CheckResult> {
   const { rows } = await session.query<ExistingTrigger>(TRIGGERS);
   const faulty = findFaultyTriggers(rows);
@@ -199,7 +199,7 @@ export async function checkTriggers(session: Session): Promise<CheckResult> {
   return fault(faulty.map(describeTrigger).join(', '), forOwner(listTriggerRemedies(faulty)));
 }
 
-/** A trigger that is only enabled (O) does not fire while a tool loads data with session_replication_role = replica. */
+/** Also finds triggers in state O: they do not fire in a session that sets session_replication_role = replica. */
 function findFaultyTriggers(existing: readonly ExistingTrigger[]): FaultyTrigger[] {
   const triggers = EXPECTED_TRIGGERS.map((expected) => {
     const found = existing.find(({ table, trigger }) => table === expected.table && trigger === expected.trigger);

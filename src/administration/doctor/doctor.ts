@@ -1,4 +1,4 @@
-// The doctor checks what the service needs, and says what to do about each fault. It changes nothing.
+// The doctor checks what the service needs, and says what to do about each fault. The doctor changes nothing.
 import { IssuerFault } from '../../auth/issuers/issuer-fault.js';
 import { NO_USABLE_KEY_REMEDY } from '../../auth/issuers/signing-keys.js';
 import type { Configuration } from '../../configuration/configuration.js';
@@ -34,8 +34,8 @@ interface Check {
   readonly needs: readonly string[];
   /**
    * The effect of a fault. `all`: a new replica answers no call. `some`: calls with good tokens may be refused.
-   * `cause`: the fault may be the reason for a fault of `all` or `some`. `credential`: calls with this credential are
-   * refused. Without an impact, calls are still answered.
+   * `cause`: the fault may cause another fault, whose impact is `all` or `some`. `credential`: calls with this
+   * credential are refused. If `impact` is undefined, calls are still answered.
    */
   readonly impact?: 'all' | 'some' | 'cause' | 'credential';
   /** The remedy for an error that the check throws. */
@@ -58,8 +58,8 @@ const ROLE_REMEDY = 'Use the role order_lookup_service, or as the owner: grant u
 const NO_CREDENTIALS: GivenCredentials = { keys: [], tokens: [] };
 
 /**
- * Prints what each check found, as soon as it is known. The status is 2 if there is a fault.
- * @param input `-` to read credentials from standard input; otherwise standard input is not read
+ * Prints the result of each check as soon as the check ends. The status is 2 if there is a fault.
+ * @param input `-` to read credentials from standard input, or undefined to read none
  */
 export async function runChecks(io: ProgramIo, input?: string): Promise<void> {
   if (input !== undefined && input !== '-') {
@@ -104,7 +104,7 @@ function listDatabaseChecks(database: Database, { keys }: GivenCredentials): Che
   ];
 }
 
-/** If this returns true, the database is checked, even if other variables have faults. */
+/** Returns whether the database can be checked. Faults in other variables do not prevent that. */
 function hasDatabaseAddress(address: DatabaseAddress): boolean {
   try {
     parseDatabaseAddress(address);
@@ -119,7 +119,7 @@ async function runCheck(io: ProgramIo, check: Check, checked: CheckedSubject[]):
   const result = await check.run().catch((error: unknown) => {
     if (error instanceof IssuerFault) return fault(error.found, `${error.remedy}.`);
     const inOneLine = toMessage(error).replaceAll(/\n[ -]*/g, ' '); // some messages are lists, whose lines begin with -
-    // Not `findRemedy`: if the role lacks a right, `findRemedy` would advise to use order_lookup_owner
+    // If the role lacks a right, `findRemedy` advises order_lookup_owner, which the service must not use
     return fault(inOneLine, findServerRemedy(error) ?? check.remedy ?? USUAL_REMEDY);
   });
   checked.push({ ...check, result });
@@ -134,7 +134,7 @@ function listIssuerChecks(configuration: Configuration, issuerKeys: IssuerKeys, 
   const issuerChecks = configuration.OAUTH_ISSUER.map((issuer): Check => ({
     subject: 'issuer',
     needs: [],
-    impact: 'some', // tokens of other issuers are accepted. If there are none, see isEveryIssuerFaulty
+    impact: 'some', // tokens of other issuers are accepted. isEveryIssuerFaulty finds out if all issuers have faults
     run: () => checkIssuer(issuer, issuerKeys),
   }));
   const tokenChecks = tokens.map((token, index): Check => ({

@@ -20,7 +20,7 @@ import { commandLine } from '../cli/program.js';
 import { KEY_STATE } from '../keys.js';
 import { type CheckResult, fault, ok, warning } from './check-result.js';
 
-/** The beginnings of lines that somebody has copied with the name of the header. */
+/** Texts in front of a credential, if somebody has copied the whole header field of a request. */
 const AUTHORIZATION = /^authorization: */i;
 const API_KEY = /^api-key: */i;
 const SCHEME = /^bearer +/i;
@@ -30,7 +30,7 @@ export interface GivenCredentials {
   readonly tokens: readonly string[];
 }
 
-/** Reads one credential on each line. It is a token if the line has `Authorization:`, `Bearer` or a dot. */
+/** Reads one credential from each line. A credential is a token if its line has `Authorization:`, `Bearer` or a dot. */
 export async function readGivenCredentials(input: NodeJS.ReadableStream): Promise<GivenCredentials> {
   const keys: string[] = [];
   const tokens: string[] = [];
@@ -76,7 +76,7 @@ function issueCommand(): string {
   return commandLine('keys', 'issue --client NAME');
 }
 
-/** The remedies for two kinds of token that are no JWT. docs/identity-providers.md names more providers. */
+/** The remedies for opaque and for encrypted tokens. docs/identity-providers.md names more providers. */
 const OPAQUE_REMEDY =
   'Auth0: name the audience of your API when you ask for the token. Okta: ask an authorization server of your own, ' +
   'not that of the organization. Keycloak issues only JWTs: send the access_token of its token endpoint.';
@@ -84,7 +84,7 @@ const ENCRYPTED_REMEDY =
   'Auth0: switch off JSON Web Encryption of the API. Okta: switch off Access Token Encryption of the authorization ' +
   'server. Keycloak encrypts only ID tokens: send the access_token of its token endpoint.';
 const ASK_FOR_TOKEN = 'Ask the issuer for an access token of OAUTH_AUDIENCE, and copy all of it.';
-/** The remedies for some reasons. `describeFormFault` has those for `not-a-jwt`. All others have ASK_FOR_TOKEN. */
+/** The remedies by reason. `describeFormFault` has those for `not-a-jwt`. All other reasons have ASK_FOR_TOKEN. */
 const TOKEN_REMEDIES: Readonly<Partial<Record<RefusalReason, string>>> = {
   'too-long': 'Have the issuer put less into it, such as fewer groups.',
   algorithm: `Have the issuer sign access tokens by one of ${ALGORITHMS.join(', ')}.`,
@@ -148,7 +148,7 @@ export class IssuerKeys {
 
   /** Asks all issuers at the same time, so that the doctor waits only once if several issuers hang. */
   askAll(): void {
-    // A failure is ignored here, because `fetch` throws it to the check of the issuer
+    // A failure is ignored here, because the check of this issuer calls `fetch`, too, and gets the same error
     for (const issuer of this.configuration.OAUTH_ISSUER) this.fetch(issuer).catch(() => undefined);
   }
 
@@ -161,7 +161,7 @@ export class IssuerKeys {
 
   private async fetchNow(issuer: string): Promise<FetchedKeys> {
     const { OAUTH_ISSUER, OAUTH_JWKS_URI } = this.configuration;
-    // The addresses are in the order of the issuers. An empty one means that the issuer's metadata names the address
+    // OAUTH_JWKS_URI has one address for each issuer. If the address is empty, the issuer's metadata names it
     const configured = OAUTH_JWKS_URI[OAUTH_ISSUER.indexOf(issuer)];
     const address = configured || (await discover(issuer, this.configuration)).jwks_uri;
     const keys = readKeys(address, await fetchJson(address));
@@ -169,7 +169,7 @@ export class IssuerKeys {
   }
 }
 
-/** Returns the keys, or undefined if they cannot be fetched. `checkIssuer` (doctor.ts) says why. */
+/** Returns the keys, or undefined if they cannot be fetched. `checkIssuer` (doctor.ts) reports the reason. */
 async function tryToFetchKeys(issuer: string, issuerKeys: IssuerKeys): Promise<SigningKeys | undefined> {
   try {
     const { keys } = await issuerKeys.fetch(issuer);
@@ -195,7 +195,7 @@ function describeFormFault(text: string, reason: RefusalReason): CheckResult {
   return fault('its header, claims or signature is not in base64url, or its claims are not JSON', ASK_FOR_TOKEN);
 }
 
-/** Shows the first characters of the members, because an issuer may write a list of any length into a claim. */
+/** Shows only the first characters of header and claims, because a claim may contain a list of any length. */
 function describeClaimFault(
   { header, claims }: UnverifiedToken,
   reason: RefusalReason,
@@ -210,7 +210,7 @@ function describeClaimFault(
   return fault(`${sentence}: it contains ${members}`, TOKEN_REMEDIES[reason] ?? ASK_FOR_TOKEN);
 }
 
-/** Shows the published key that the token names: with a wrong `use` or `alg` the key verifies no token. */
+/** Shows the published key that the token names. A wrong `use` or `alg` of this key may be the fault. */
 function describePublished(keyId: unknown, keys?: SigningKeys): string {
   const published = keys?.document.keys.filter(({ kid }) => kid !== undefined && kid === keyId) ?? [];
   if (published.length === 0) return '';

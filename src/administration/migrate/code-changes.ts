@@ -33,13 +33,14 @@ export interface Change extends Place {
 
 type Fields = Readonly<Record<string, string>>;
 
+/** A property, a value or a record. */
 interface Entry {
   readonly name: string;
   readonly fields?: Fields;
   readonly validity: Validity;
 }
 
-/** The entries of one list before and after. */
+/** The entries of one list in both states of the codes. */
 interface Versions {
   readonly place: Place;
   readonly former: readonly Entry[];
@@ -55,7 +56,7 @@ const REMOVAL_BREAKS = 'orders and clients may still hold it';
 const ORDER_BREAKS = 'clients that read by position get another value';
 
 /**
- * Returns the changes list by list. Within a list, the changes of now come first, then planned changes by their time.
+ * Returns the changes list by list: first those that happen immediately, then the planned ones in the order of time.
  * @param nowMs the present time, by the clock of the database
  */
 export function findChanges(before: CodeRows, after: CodeRows, nowMs: number): Change[] {
@@ -65,19 +66,19 @@ export function findChanges(before: CodeRows, after: CodeRows, nowMs: number): C
   const lists = new Map([...present, ...former]); // lists that are gone come last
   for (const [title, { place }] of lists) {
     const all = { place, former: former.get(title)?.entries ?? [], present: present.get(title)?.entries ?? [] };
-    const now = { place, former: selectInForce(all.former, nowMs), present: selectInForce(all.present, nowMs) };
+    const inForce = { place, former: selectInForce(all.former, nowMs), present: selectInForce(all.present, nowMs) };
     changes.push(
-      ...findRemoved(now),
-      ...findAdded(now),
-      ...findChanged(now),
-      ...findReordered(now),
+      ...findRemoved(inForce),
+      ...findAdded(inForce),
+      ...findChanged(inForce),
+      ...findReordered(inForce),
       ...findScheduled(all, nowMs),
     );
   }
   return changes.map((change) => ({ ...change, ...describeBreak(change, nowMs) }));
 }
 
-/** Returns the title, which also identifies the list. No property is called "its properties": names have no space. */
+/** Returns the title of a list. Titles differ: no property is called "its properties", because names have no space. */
 export function formatPlace({ area, what, property }: Place): string {
   if (what === 'value') return `${area}, ${property}`;
   return what === 'property' ? `${area}, its properties` : area;
@@ -104,8 +105,8 @@ function toEntry(record: CodeRows['records'][number]): Entry {
 }
 
 /**
- * Returns the key of a record as its name, and its other columns as fields, except nulls. Times are no fields, because
- * a changed validity is reported as added or removed. A column that you add to CommunicationCode becomes a field.
+ * Returns the key of a record as its name, and its other columns as fields, except nulls. Times are left out, because a
+ * changed validity is reported as added or removed. A column that you add to CommunicationCode becomes a field.
  */
 export function describeRecord(record: CodeRows['records'][number]): { name: string; fields: Fields } {
   const values = new Map<string, string | number | null | undefined>(Object.entries(record));
@@ -178,8 +179,8 @@ function findScheduled({ place, former, present }: Versions, nowMs: number): Cha
 }
 
 /**
- * Returns the changes that `known` lacks. A change with another time or other fields is another change. Two orders for
- * one time are equal if the names in both come in the same order. Other names are already reported as added or removed.
+ * Returns the changes that `known` lacks. A change with another time or other fields is another change. Two new orders
+ * at the same time are compared by `isSameOrder`.
  */
 function selectUnknown(changes: readonly ScheduledChange[], known: readonly ScheduledChange[]): ScheduledChange[] {
   const identities = new Set(known.map((change) => JSON.stringify(change)));
@@ -193,7 +194,7 @@ function selectUnknown(changes: readonly ScheduledChange[], known: readonly Sche
   return changes.filter((change) => !isKnown(change));
 }
 
-/** Returns whether the names that are in both lists come in the same order. */
+/** Returns whether the names that are in both lists come in the same order. Other names are added or removed. */
 function isSameOrder(one: readonly string[], other: readonly string[]): boolean {
   const shared = selectShared(other, one);
   return selectShared(one, other).every((name, index) => name === shared[index]);

@@ -1,4 +1,5 @@
-// Describes a plan to people: pending migrations, totals, refusals (plan.ts), and the first lines of each list.
+// Describes a plan to people: pending migrations, totals, refusals, the first changes of each list, and marks. The type
+// Plan says what refusals and marks are.
 import { groupBy } from '../../lookups/group-by.js';
 import { showInvisible } from '../cli/invisible-characters.js';
 import { type Change, formatPlace } from './code-changes.js';

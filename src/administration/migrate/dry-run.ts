@@ -16,7 +16,7 @@ import { toScript, toStatements } from './run-migrations.js';
 /** SQLSTATE unsafe_new_enum_value_usage: a statement uses a new value of an enum before the value is committed. */
 const ENUM_VALUE_TOO_NEW = '55P04';
 /** The SQLSTATEs of lock_timeout, of statement_timeout, and of a deadlock. */
-const GAVE_UP = ['55P03', '57014', '40P01'];
+const LIMITS_AND_DEADLOCK = ['55P03', '57014', '40P01'];
 
 /** Runs the work in a transaction that may write and is rolled back. */
 export async function dryRun<T>(database: Database, work: Work<T>, limits?: Partial<Limits>): Promise<T> {
@@ -53,7 +53,8 @@ export async function tryMigrations(
 
 /** Call this only in `dryRun`, or the changes stay. An error names the line of the script if PostgreSQL names one. */
 export async function runScript(session: Session, script: Script, limits?: Partial<Limits>): Promise<void> {
-  const { statementMs, lockMs } = describeKind('dryRun', limits); // `toStatements` sets them after its `reset all`
+  // `toStatements` undoes the limits of the dry run by `reset all`, and then sets these two again
+  const { statementMs, lockMs } = describeKind('dryRun', limits);
   try {
     for (const statement of toStatements(script, session, { statementMs, lockMs })) await session.query(statement);
   } catch (error) {
@@ -79,7 +80,7 @@ function explainLimit(error: unknown): string {
 /** Returns whether other sessions or a time limit are to blame, and not a migration. */
 export function hasGivenUp(error: unknown): boolean {
   const code = error instanceof MigrationFault ? error.code : findRefusal(error)?.code;
-  return code !== undefined && GAVE_UP.includes(code);
+  return code !== undefined && LIMITS_AND_DEADLOCK.includes(code);
 }
 
 function describeUnfinished(reason: string): OperatorError {

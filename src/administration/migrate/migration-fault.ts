@@ -1,11 +1,11 @@
-// The errors that stop a migration, as people read them. EXECUTE runs each migration (run-migrations.ts).
+// The errors that stop a migration, as people read them. run-migrations.ts runs each migration by PostgreSQL's EXECUTE.
 import type { DatabaseError } from 'pg';
 import { describe, findRefusal, findServerRemedy } from '../../database/database-errors.js';
 import { OperatorError } from '../../telemetry/error-message.js';
 import { showInvisible } from '../cli/invisible-characters.js';
 import { commandLine } from '../cli/program.js';
 
-/** The limit for each of message, detail and hint. A detail may contain the whole refused row. */
+/** The longest message, detail or hint that is shown. A detail may contain the whole refused row. */
 const MAX_PART_CHARACTERS = 500;
 const INVALID_TRANSACTION_TERMINATION = '2D000';
 const FEATURE_NOT_SUPPORTED = '0A000';
@@ -23,8 +23,8 @@ export interface Script {
 }
 
 /**
- * Returns the text for EXECUTE. EXECUTE refuses `select … into` as the last statement, so another statement follows.
- * A line break is before it, because the last line may be a comment.
+ * Returns the text for EXECUTE. EXECUTE refuses `select … into` as the last statement, so this adds another statement.
+ * The line break comes first, because the last line of the SQL may be a comment.
  */
 export function toExecutable({ sql }: Script): string {
   return `${sql}\n;select`;
@@ -65,7 +65,7 @@ export function explainFault(error: unknown, script: Script): OperatorError {
   return new MigrationFault(lines.join('\n  '), refusal.code);
 }
 
-/** Returns the hint of PostgreSQL if there is one: it is about this error, while ours is about all errors of a code. */
+/** Prefers PostgreSQL's own hint, which is about this error. Our hints depend only on the code of the error. */
 function findHint(error: DatabaseError): string | undefined {
   return error.hint ?? (isAboutTransactions(error) ? ONE_TRANSACTION : findServerRemedy(error));
 }
@@ -82,7 +82,7 @@ function describePlace({ internalQuery, internalPosition }: DatabaseError, scrip
 }
 
 /**
- * Returns the line of a position, which PostgreSQL counts in characters. JavaScript would count some characters twice.
+ * Returns the line of a position, which PostgreSQL counts in characters. JavaScript's indexes count some of them twice.
  * The loop makes no copy of the script, which may have 50 MB.
  */
 function findLine(position: number, sql: string): number {

@@ -32,7 +32,7 @@ const CONFLICT_MARKER = /^(?:<{7}|>{7}|\|{7}) |^={7}$/;
 
 export type Direction = 'up' | 'down';
 
-/** The SQL of both directions. Each begins with empty lines, so that its line numbers are those of the file. */
+/** The SQL of both directions. Each SQL begins with empty lines, so that its line numbers are those of the file. */
 export interface Migration {
   readonly name: string;
   readonly up: string;
@@ -40,7 +40,7 @@ export interface Migration {
 }
 
 interface Names {
-  /** In the order in which they are applied. */
+  /** The names without `.sql`, in the order in which `up` applies the files. */
   readonly names: readonly string[];
   /** A sentence for each file with a wrong name. */
   readonly faults: readonly string[];
@@ -50,7 +50,7 @@ export async function readNames(folder = MIGRATIONS): Promise<Names> {
   const names: string[] = [];
   const faults: string[] = [];
   for (const file of await readdir(folder)) {
-    if (file.startsWith('.')) continue; // editors write such files; node-pg-migrate ignores them, too
+    if (file.startsWith('.')) continue; // editors write such files, and node-pg-migrate ignores them, too
     const name = basename(file, '.sql');
     if (file.endsWith('.sql') && isName(name)) names.push(name);
     else faults.push(`${file}: a name such as 20261127120000_add_order_type.sql is needed.`);
@@ -66,7 +66,7 @@ function isName(name: string): boolean {
 
 /**
  * Compares two names as node-pg-migrate compares the files: first their numbers, then their texts without punctuation.
- * In another order than that of `up`, `plan` could fail or show other changes.
+ * If `plan` tried the files in another order than `up`, it could fail or show other changes.
  */
 export function compareNames(one: string, other: string): number {
   const numberDifference = Number.parseInt(one, 10) - Number.parseInt(other, 10);
@@ -128,7 +128,7 @@ export function parseMigration(name: string, bytes: Uint8Array): Migration {
   };
 }
 
-/** Returns whether there is more than white space, semicolons and `--` comments. A block comment is enough. */
+/** Returns whether the SQL has more than white space, semicolons and `--` comments. A block comment is enough. */
 export function hasStatement(sql: string): boolean {
   const sqlWithoutComments = sql.replaceAll(/--.*/g, '');
   return /[^\s;]/.test(sqlWithoutComments);
@@ -153,6 +153,7 @@ function describeUnreadable({ code }: NodeJS.ErrnoException): string {
   return ` cannot be read (${code}). Make it a file that this user may read.`;
 }
 
+/** Returns the end of a sentence that begins with the name of the file, or undefined if there is no fault. */
 function findFault(bytes: Uint8Array): string | undefined {
   // UTF-16 without a byte order mark may be valid UTF-8 with U+0000, which PostgreSQL refuses
   if (!isUtf8(bytes) || bytes.includes(0)) return ' is not in UTF-8. Save it in that encoding.';

@@ -42,7 +42,7 @@ interface Ownership {
   readonly isFirst: boolean;
   readonly maySetRole: boolean;
   readonly mayCreate: boolean;
-  /** The owner is a superuser, or a member of the present role. */
+  /** True if the owner is a superuser, or a member of the present role. */
   readonly ownerIsMember: boolean;
 }
 

@@ -4,13 +4,13 @@ import { readColumn } from '../cli/connection.js';
 import { readNames } from './migration-files.js';
 
 export interface MigrationState {
-  /** In the order in which they were applied. */
+  /** The migrations in pgmigrations, in the order in which they were applied. */
   readonly applied: readonly string[];
-  /** In the order in which they will be applied. */
+  /** The migrations that are not applied, in the order in which `up` will apply them. */
   readonly pending: readonly string[];
   /** Applied migrations that have no file in `migrations/`. */
   readonly missing: readonly string[];
-  /** The applied migrations in the order of the server's clock. node-pg-migrate undoes the last one first. */
+  /** The applied migrations by `run_on`, a time of the server's clock. node-pg-migrate undoes the last one first. */
   readonly appliedByTime: readonly string[];
 }
 

@@ -51,7 +51,7 @@ interface Composed {
 
 /**
  * Compares the file with the table as it will be after the pending migrations. Otherwise a second run of this command
- * would write the same rows again. Then a dry run checks the new rows by PostgreSQL's constraints.
+ * would write the same rows again. The same dry run tries the new statements, so PostgreSQL's constraints check them.
  * @returns undefined if the table already has the content of the file
  */
 async function composeFrom(

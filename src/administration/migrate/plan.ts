@@ -1,5 +1,5 @@
-// Plans migrations and shows what callers would see, in five steps: read the state, run the migrations, read what
-// callers would see, compare, describe (describe-plan.ts). One session does it all.
+// Finds what callers would see if migrations were applied or undone: reads the codes and keys, tries the migrations in
+// a dry run, reads again in the dry run, and compares. One session does all this. describe-plan.ts shows the plan.
 import type { EntityManager } from 'typeorm';
 import type { DatabaseAddress } from '../../configuration/database-url.js';
 import { type Database, lockBeforeSnapshot } from '../../database/database.js';
@@ -36,8 +36,8 @@ const EMPTY_PLAN = { migrations: [], changes: [], refusals: [], marks: [], canBr
 const REVISION = `select stamp::text from public.revision where topic = 'codes'`;
 
 /**
- * A row for each key in force now (days is 0), and one for each key that is still in force after NOTICE_DAYS. If a
- * migration ends a key now, or shortens its life to less than NOTICE_DAYS, a row is lost.
+ * A row for each key in force now (days is 0), and one for each key that is still in force after NOTICE_DAYS. So if a
+ * migration makes a key end now or within NOTICE_DAYS, a row of this key is missing afterwards.
  * transactions.ts says why some functions need `pg_catalog.`
  */
 const KEYS_IN_FORCE = `
@@ -53,7 +53,7 @@ interface KeyInForce {
 /** The result of a reading that may fail, for example because a migration removes the table. */
 type Attempt<T> = { readonly value: T } | { readonly fault: string };
 
-/** The codes and keys that callers would get, read as the service reads them. */
+/** The codes that callers would get, and the keys with which the service would accept calls. */
 interface Seen {
   readonly codes: Attempt<CodeRows>;
   readonly keys: Attempt<readonly KeyInForce[]>;
@@ -106,8 +106,8 @@ async function readCommitted(database: Database, limits: Partial<Limits>): Promi
     return await database.within(
       'read',
       async (session, manager) => ({
-        // `readSeen` comes first, because of `lockBeforeSnapshot`. Its rollback to the savepoint ends the lock, so do
-        // not read the code tables below
+        // `readSeen` comes first, because it locks the code tables before the snapshot is taken. Its end releases the
+        // lock, so do not read the code tables after `readSeen`
         ...(await readSeen(session, manager)),
         revision: await attempt(session, () => readColumn(session, REVISION)),
         state: await readState(session),
@@ -119,7 +119,7 @@ async function readCommitted(database: Database, limits: Partial<Limits>): Promi
   }
 }
 
-/** Reads with the service's own functions, so it fails where the service would fail. */
+/** Reads the codes with the service's own functions, so the reading fails if the service would fail. */
 async function readSeen(session: Session, manager: EntityManager): Promise<Seen> {
   const codes = await attempt(session, async () => {
     await lockBeforeSnapshot(session, CODE_TABLES);
@@ -134,7 +134,7 @@ async function readSeen(session: Session, manager: EntityManager): Promise<Seen>
   return { codes, keys };
 }
 
-/** Rolls the savepoint back in any case, so that a failed read does not end the transaction. Do not write in `read`. */
+/** Always rolls `read` back, so that a failed query does not end the transaction. A write in `read` would be lost. */
 async function attempt<T>(session: Session, read: () => Promise<T>): Promise<Attempt<T>> {
   await session.query('savepoint attempt');
   try {
@@ -147,7 +147,7 @@ async function attempt<T>(session: Session, read: () => Promise<T>): Promise<Att
   }
 }
 
-/** Reports no code as removed if the new codes cannot be read: running replicas go on serving the former codes. */
+/** If the new codes cannot be read, reports no code as removed: running replicas go on serving the former codes. */
 function compare(
   migrations: readonly string[],
   before: Committed,
@@ -185,8 +185,8 @@ function describeFaults({ codes, keys }: Seen): string[] {
 }
 
 /**
- * Finds keys that the migrations revoke, delete, change, or make end within NOTICE_DAYS. A key that is missing in
- * `after`, too, is left out: somebody else revoked the key meanwhile.
+ * Names the clients whose keys the migrations revoke, delete, change, or make end within NOTICE_DAYS. If a key is also
+ * missing in `after`, somebody else has revoked the key meanwhile, so it is left out.
  */
 function describeLostKeys(before: Committed, tried: Seen, after: Committed): string[] {
   if ('fault' in before.keys || 'fault' in tried.keys) return [];

@@ -20,6 +20,6 @@ const SIMPLIFICATIONS: readonly ((name: string) => string)[] = [
 export function simplify(name: string): readonly string[] {
   const simple = SIMPLIFICATIONS.reduce((text, simplifyText) => simplifyText(text), name);
   const lowerCase = simple.toUpperCase().toLowerCase(); // toUpperCase comes first, because it makes SS of ß
-  // Without the labels, I as written (which looks like l) would equal L in lower case (which is l)
+  // Without the labels, the names I and L would be equal: I looks like l, and L in lower case is l
   return [`lower case: ${unhomoglyph(lowerCase)}`, `as written: ${unhomoglyph(simple)}`];
 }

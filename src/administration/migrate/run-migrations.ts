@@ -1,8 +1,8 @@
-// Applies and undoes migrations with node-pg-migrate. Each migration has a transaction of its own, which also writes
-// its row of pgmigrations. A run that is killed leaves no lock, and nothing of the migration that ran.
+// Applies and undoes migrations with node-pg-migrate. Each migration has its own transaction, which also writes or
+// deletes its row in pgmigrations. A run that is killed leaves no lock, and nothing of the migration that ran.
 //
-// The text of a migration is passed as a setting of the transaction, and EXECUTE in a `do` block runs the text. There,
-// PostgreSQL refuses commands that begin or end a transaction, and says where in the file an error is.
+// The text of a migration is passed as a setting of the transaction, and EXECUTE in a `do` block runs the text. Inside
+// EXECUTE, PostgreSQL refuses commands that begin or end a transaction, and says where in the file an error is.
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import { type MigrationBuilder, type RunnerOption, runner } from 'node-pg-migrate';
@@ -31,13 +31,13 @@ import {
 } from './migration-files.js';
 import { assertOwner } from './migration-owner.js';
 
-/** Runs the text, which is in a setting. Empties the setting first: each parallel worker would get a copy (50 MB). */
+/** Runs the text in the setting. Empties the setting first: each parallel worker would get a copy of up to 50 MB. */
 const EXECUTE = `do $run$ declare file text := current_setting('order_lookup.file'); begin
   perform set_config('order_lookup.file', '', true);
   execute file;
 end $run$`;
 
-/** Checks deferred constraints. If COMMIT checked them, the error could not name the migration. */
+/** Checks deferred constraints. Without this, only COMMIT would check them, and a dry run ends without COMMIT. */
 const CHECK_CONSTRAINTS = 'set constraints all immediate; set constraints all deferred';
 
 const LOCK_NOT_AVAILABLE = '55P03';
@@ -47,7 +47,7 @@ const NO_STATEMENT_REMEDIES: Readonly<Record<Direction, string>> = {
   down: 'Undo it by a new migration, or write a statement below "-- Down Migration".',
 };
 
-/** A statement that fails may have 50 MB, and node-pg-migrate would print it. Its errors say enough. */
+/** A logger that prints nothing. node-pg-migrate would print each statement that fails, which may have 50 MB. */
 const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 function ignore(): void {
@@ -80,7 +80,7 @@ export function applyPending(
 /**
  * Undoes the last migrations.
  * @param names the migrations that a person has agreed to, the newest first
- * @throws OperatorError, with nothing undone, if the last migrations are others now
+ * @throws OperatorError if these are no longer the last migrations
  */
 export function undo(
   database: Database,
@@ -99,11 +99,11 @@ export function undo(
   return run(database, { direction: 'down', count: names.length, check, report: reportUndone });
 }
 
-/** Returns the statements that run a migration, inside a transaction that has begun. */
+/** Returns the statements that run a migration. The transaction must have begun. */
 export function toStatements(script: Script, { serverVersion }: Session, limits?: Partial<Limits>): string[] {
   const name = escapeLiteral(script.title.replace(/\.sql$/, ''));
   const settings = [
-    MIGRATION_SESSION, // first, because its `reset all` would undo the others
+    MIGRATION_SESSION, // first, because its `reset all` would undo the other settings
     settingsText('migration', serverVersion, limits),
     `set local order_lookup.migration = ${name}`,
   ].join('; ');
@@ -111,7 +111,7 @@ export function toStatements(script: Script, { serverVersion }: Session, limits?
     settings,
     `select set_config('order_lookup.file', ${dollarQuote(toExecutable(script))}, true)`,
     EXECUTE,
-    `${CHECK_CONSTRAINTS}; ${settings}`, // again: the migration may have set a role that may not write pgmigrations
+    `${CHECK_CONSTRAINTS}; ${settings}`, // again, if the migration has set a role that cannot write pgmigrations
   ];
 }
 
@@ -123,13 +123,13 @@ export function toScript(migration: Migration, direction: Direction): Script {
   throw new MigrationFault(`${title} has no statement on the way ${direction}. ${NO_STATEMENT_REMEDIES[direction]}`);
 }
 
-/** Quotes the text with a random tag, which it cannot contain. Doubling the quotes of 50 MB would take seconds. */
+/** Quotes the text with a random tag that the text cannot contain. Doubling the quotes of 50 MB would take seconds. */
 function dollarQuote(text: string): string {
   const tag = `$file_${randomUUID().replaceAll('-', '')}$`;
   return tag + text + tag;
 }
 
-/** The progress of a run. node-pg-migrate reports no commit, but it commits a migration before it loads the next. */
+/** Reports committed migrations. node-pg-migrate reports none, but it commits a migration before it loads the next. */
 class Progress {
   /** The script that runs now, for messages about its faults. */
   script: Script | undefined;
@@ -169,7 +169,7 @@ async function run(database: Database, { direction, count, check, report }: Run)
       direction,
       count,
       migrationsTable: 'pgmigrations',
-      checkOrder: false, // true refuses a pending migration of another branch if a later name is applied
+      checkOrder: false, // true would refuse a pending migration if one with a later name is applied
       singleTransaction: false,
       advisoryLockMode: 'wait',
       logger: SILENT,
@@ -178,7 +178,7 @@ async function run(database: Database, { direction, count, check, report }: Run)
     progress.end();
     return done.map(({ name }) => name);
   };
-  // A hot standby refuses `dryRun` here. It would accept `read`, and then the first migration would fail and be blamed
+  // On a hot standby `dryRun` fails and names the standby. If this were `read`, the error would blame a migration
   await database.within('dryRun', assertOwner);
   return database.borrow(async (session) => {
     try {
@@ -198,7 +198,7 @@ async function readAgain(name: string): Promise<Migration> {
   }
 }
 
-/** Returns an option: node-pg-migrate calls `load` when a migration runs. Otherwise it would read all files first. */
+/** Makes node-pg-migrate call `load` when a migration runs. Its own loader would read all files before the first. */
 function loadSql(load: (name: string) => Promise<string[]>): Strategies {
   const addStatements = (path: string) => async (builder: MigrationBuilder) => {
     for (const statement of await load(basename(path, '.sql'))) builder.sql(statement);

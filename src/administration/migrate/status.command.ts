@@ -8,7 +8,7 @@ export function createStatus(io: ProgramIo): Command {
   return new Command('status')
     .description('lists applied and pending migrations; status 1 if the file of an applied one is missing')
     .action(async () => {
-      // Otherwise an applied migration whose file was renamed wrongly would be listed as missing, with wrong advice
+      // Without this, an applied migration whose file was renamed wrongly would be listed as missing, with wrong advice
       await assertMigrations();
       const state = await withReading(readState, io.env);
       print(io, [...describeState(state), ...describeMissing(state)].join('\n'));

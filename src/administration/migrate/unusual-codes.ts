@@ -15,7 +15,7 @@ interface Text {
   readonly isName: boolean;
 }
 
-/** A name, and one of the simplified forms of it. */
+/** A name, and one of its simplified forms. */
 interface SimplifiedName {
   readonly form: string;
   readonly name: Text;
@@ -23,7 +23,7 @@ interface SimplifiedName {
 
 type NamesByForm = ReadonlyMap<string, readonly SimplifiedName[]>;
 
-/** Such as in “A”, O’Hare and «A». The escaped quotes are ‚ and „, which are not in these two classes. */
+/** Quotes as in “A”, O’Hare and «A». The two classes lack ‚ and „, which are the escaped characters. */
 const TYPOGRAPHIC_QUOTE = /[\p{Pi}\p{Pf}\u201a\u201e]/u;
 
 /** Returns sentences (marks) about the texts that are in `after` and not in `before`. */
@@ -80,7 +80,7 @@ function identify({ place, text, isName }: Text): string {
   return JSON.stringify([place, text, isName]);
 }
 
-/** Returns the simplified forms of a name. They contain its place: names of two places are never confused. */
+/** Returns the simplified forms of a name. Each contains the place, so names of two places never share a form. */
 function listForms({ place, text }: Text): string[] {
   return simplify(text).map((form) => JSON.stringify([place, form]));
 }

@@ -1,4 +1,4 @@
-// Marks migrations whose name is earlier than an applied one, and times without a zone in their SQL.
+// Marks migrations whose name is earlier than the name of an applied one, and times without a zone in migrations.
 import type { CodeRows } from '../../lookups/code-rows.js';
 import { showInvisible } from '../cli/invisible-characters.js';
 import { type Migration, chooseName, compareNames } from './migration-files.js';
@@ -16,8 +16,8 @@ const ZONES = [
 ];
 
 /**
- * Returns a sentence for each pending migration whose name is earlier than that of an applied one. A new database would
- * apply them in the other order, and may get another content.
+ * Returns a sentence for each pending migration whose name is earlier than the name of an applied one. A new database
+ * would apply the two in the other order, and may then have other codes.
  */
 export function markEarlyNames(pending: readonly string[], applied: readonly string[]): string[] {
   const lastApplied = applied.toSorted(compareNames).at(-1);
@@ -47,7 +47,7 @@ export function markTimesWithoutZone(migrations: readonly Migration[], before: C
       const [literal] = match;
       const text = literal.slice(1, -1); // without the quotes
       const timeMs = Date.parse(`${text.replace('T', ' ')} UTC`); // with T, Date.parse refuses UTC
-      if (!newTimes.has(timeMs)) continue; // a code, or a description that has digits
+      if (!newTimes.has(timeMs)) continue; // the text is no time, or no value or code begins or ends then
       const textAfter = up.slice(match.index + literal.length);
       if (ZONES.some((zone) => zone.test(text)) || AT_TIME_ZONE.test(textAfter)) continue;
       const line = up.slice(0, match.index).split('\n').length;

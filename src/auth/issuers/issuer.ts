@@ -14,8 +14,8 @@ export interface IssuerSettings {
 }
 
 /**
- * An issuer of access tokens. Its metadata and its keys are fetched at intervals. A fetch of the keys does not wait for
- * the metadata: it asks the address that the metadata named last.
+ * An issuer of access tokens. Its metadata and its keys are fetched at intervals. If OAUTH_JWKS_URI is not set, the
+ * first fetch of the keys waits for the metadata. Later fetches ask the address that the metadata named last.
  *
  * Issuers share nothing, so that an outage of one issuer, or a flood of its tokens, never affects another issuer.
  */
@@ -64,7 +64,7 @@ export class Issuer {
     return this.isReadingMetadata || this.keySet.isFetching;
   }
 
-  /** Fetches metadata and keys now and at intervals until `stop`. Without an address, keys wait for metadata. */
+  /** Fetches metadata and keys now and at intervals until `stop`. */
   async start(): Promise<void> {
     await Promise.all([this.refreshMetadata(), this.keySet.refresh()]);
   }

@@ -18,11 +18,11 @@ import {
 export const REFRESH_INTERVAL_MS = 35_000;
 /** The time between the starts of two fetches after a failure. Unknown key ids cause at most one fetch in this time. */
 export const RETRY_INTERVAL_MS = 5_000;
-/** The least pause from the end of a fetch to the next fetch, unless a key id is unknown, or the address changes. */
+/** The least pause after a fetch. If a key id is unknown, or the address changes, the next fetch begins earlier. */
 const MIN_PAUSE_MS = 1_000;
 /**
- * Two fetches whose answers lack a key withdraw the key only if the time between their starts is at least this long.
- * docs/identity-providers.md names this time.
+ * A key is dropped if two answers lack it, and their fetches began at least this long apart. docs/identity-providers.md
+ * names this time.
  */
 const MIN_WITHDRAWAL_MS = 1_000;
 const MAX_CALLER_WAIT_MS = 2_000;
@@ -31,8 +31,8 @@ const MAX_AGE_SECONDS = 24 * 3_600;
 
 /**
  * The result of the last fetch. It decides when the next fetch begins:
- * - `settled`: the fetched set has all keys in use. The state is also `settled` if the set lacks a key directly after
- *   the state `lacking`: otherwise an issuer whose nodes have different keys would be asked each second.
+ * - `settled`: the fetched set has all keys in use, or the last state was `lacking`. If `lacking` could follow itself,
+ *   an issuer whose nodes have different keys would be asked each second.
  * - `lacking`: the fetched set lacks a key in use. The next fetch shows whether the key is withdrawn.
  * - `unusable`: there was no usable answer, or no key in use can verify a token.
  */
@@ -108,13 +108,13 @@ export class KeySet {
   async moveTo(address: string): Promise<void> {
     if (address === this.address) return;
     this.address = address;
-    await this.running; // this fetch still asks the former address
+    await this.running; // the running fetch still asks the former address
     await this.joinOrBeginFetch(address);
   }
 
   /**
-   * Fetches the keys if the key id is unknown, unless the last fetch began less than 5 s ago. Waits at most 2 s: then
-   * the fetch goes on, but nobody waits for it.
+   * Fetches the keys if the key id is unknown, unless the last fetch began less than 5 s ago. Waits at most 2 s. A
+   * fetch that takes longer is not interrupted.
    * @returns the present keys, or undefined if it is still not known whether the issuer has the key
    */
   async findNewKeys(keyId: string): Promise<SigningKeys | undefined> {
@@ -239,7 +239,7 @@ function mergeKeys(usedKeys: readonly UsedKey[], fetched: readonly JWK[], beganA
   return [...present, ...notWithdrawn].sort((one, other) => (one.identity < other.identity ? -1 : 1));
 }
 
-/** Returns the key id and the public key as one text. The id alone is not enough: an issuer may use it again. */
+/** Returns the key id and the public key as one text. The id alone is not enough: an issuer may reuse an id. */
 function identifyKey({ kid, kty, crv, n, e, x, y }: JWK): string {
   return JSON.stringify([kid, kty, crv, n, e, x, y]);
 }

@@ -26,7 +26,7 @@ export interface SigningKeys {
   readonly usableCount: number;
 }
 
-/** @throws IssuerFault if the document of this address is no key set */
+/** @throws IssuerFault if the document of this address is no key set, or has too many keys */
 export function readKeys(address: string, document: unknown): readonly JWK[] {
   const { keys, kty, jwks_uri: keySetAddress } = Object(document) as Record<string, unknown>;
   if (Array.isArray(keys) && keys.length > MAX_KEYS) {
