@@ -1,4 +1,4 @@
-// AppModule in a testing module, without a database.
+// Tests AppModule in a testing module, without a database.
 import 'reflect-metadata';
 import { afterEach, expect, it } from '@jest/globals';
 import { type INestApplication, NotFoundException } from '@nestjs/common';
@@ -77,12 +77,12 @@ it.each(['', '/lookups/v1'])(
       }
     }
     const statuses = ['GET 200', 'GET 401', 'GET 404', 'POST 405', 'OPTIONS 204', 'OPTIONS 404'];
-    // Without these, two applications that answer 404 to everything would pass
+    // Without these statuses, two applications that answer 404 to everything would pass
     expect(found).toEqual(expect.arrayContaining(statuses));
   },
 );
 
-it('a testing module with another adapter fails with one sentence', async () => {
+it('a testing module with another adapter fails with a sentence that names ServerAdapter', async () => {
   const testingModule = await Test.createTestingModule({ imports: [AppModule.forRoot(configurationWith())] }).compile();
   const app = testingModule.createNestApplication();
   applications.push(app);
@@ -106,7 +106,7 @@ it("a testing module can override the guard of the credentials, as Nest's manual
   expect([status, text]).toEqual([404, expect.stringContaining('the guard of the test')]);
 });
 
-it('an error of a middleware that app.use adds is a problem document for the caller, and is in the log', async () => {
+it('if a middleware of app.use throws, the caller gets a problem document, and the log gets the error', async () => {
   const app = await createTestingApplication();
   const lines: unknown[] = [];
   Object.assign(app.get(ServiceLogger), {

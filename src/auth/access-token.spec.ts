@@ -14,18 +14,18 @@ const ACCESS_TOKEN: JWTPayload = { client_id: 'shop', scope: 'lookups.read' };
 const isOtherWith = (claims: JWTPayload, typ = 'JWT') => isOfAnotherKind({ typ }, { ...ACCESS_TOKEN, ...claims });
 
 it.each(['typ', 'token_use', 'tok_type', 'tokenType', 'tokenName', 'token_type', 'type'])(
-  'the claim %s tells an access token from tokens of another kind',
+  'a token is not an access token if its claim %s says ID, refresh, offline or logout',
   (name) => {
     for (const kind of ['id', 'ID', 'it', 'refresh', 'rt', 'Offline', 'logout', 'id_token', 'Refresh-Token'])
       expect({ kind, isOther: isOtherWith({ [name]: kind }) }).toEqual({ kind, isOther: true });
+    // 7 is not a text, so it names no kind
     for (const kind of ['Bearer', 'access', 'at', 'access_token', 7])
-      // a number is no name of a kind
       expect({ kind, isOther: isOtherWith({ [name]: kind }) }).toEqual({ kind, isOther: false });
   },
 );
 
 it.each(['at_hash', 'c_hash', 's_hash', 'events', 'granted_scopes', 'ati'])(
-  'a token with the claim %s is of another kind, even if its type is at+jwt',
+  'a token with the claim %s is not an access token, even if its type is at+jwt',
   (name) => {
     expect([isOtherWith({ [name]: 'x' }), isOtherWith({ [name]: 'x' }, 'at+jwt')]).toEqual([true, true]);
   },
@@ -42,11 +42,11 @@ it.each([
   { claims: { scp: ['a'] }, isOther: false },
   { claims: { scope: ' ' }, isOther: true }, // neither a client nor a scope
   { claims: { roles: ['a'] }, isOther: true }, // ID tokens may have roles, too
-])('a token of the type JWT with the claims $claims is of another kind: $isOther', ({ claims, isOther }) => {
+])('the type JWT and the claims $claims are refused as another kind of token: $isOther', ({ claims, isOther }) => {
   expect(isOfAnotherKind({ typ: 'JWT' }, claims)).toBe(isOther);
 });
 
-it('the client is that of client_id, else of azp, appid or cid, in this order', () => {
+it('the client is read from client_id, else from azp, else from appid, else from cid', () => {
   const claims = { cid: '4', appid: '3', azp: '2', client_id: '1' };
   expect(findClient(claims)).toBe('1');
   expect(findClient({ ...claims, client_id: undefined })).toBe('2');
@@ -54,7 +54,7 @@ it('the client is that of client_id, else of azp, appid or cid, in this order', 
   expect(findClient({ cid: '4' })).toBe('4');
 });
 
-it('no client is found if client_id is empty or no text, even if azp names a client', () => {
+it('no client is found if client_id is empty or not a string, even if azp names a client', () => {
   for (const client_id of ['', 7, ['1']]) expect(findClient({ client_id, azp: '2' })).toBeUndefined();
 });
 
@@ -101,5 +101,5 @@ it.each([
 ])('a token with $what is read with the result $result', ({ text, result }) => {
   const read = readToken(text);
   expect(read.outcome === 'accepted' ? 'accepted' : read.reason).toBe(result);
-  expect(MAX_TOKEN_BYTES).toBe(12_288); // openapi.yaml and pages name it
+  expect(MAX_TOKEN_BYTES).toBe(12_288); // openapi.yaml and pages name this number
 });

@@ -95,7 +95,7 @@ it.each([
   expect(request.context.refusal).toEqual({ credential: 'access_token', reason: token.reason });
 });
 
-it('an answer 503 asks callers to come back after 2 to 4 seconds, not all at the same time', () => {
+it('a 503 tells each caller to repeat the request after 2, 3 or 4 seconds, at random', () => {
   const { refusals, request } = createRefusals();
   const seconds = Array.from({ length: 200 }, () => {
     const { circumstances } = refusals.problemForKey(request, KEY_UNDECIDED, TOKEN_SENT);

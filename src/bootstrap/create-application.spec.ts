@@ -45,12 +45,12 @@ it('the server waits 10 s for headers, 12 s for a request, and KEEP_ALIVE_SECOND
   });
 });
 
-it('closes a connection without traffic for a minute, also if the client does not read its answer', async () => {
+it('closes a connection after a minute without traffic, even if the client has not read its answer', async () => {
   const server = app.getHttpServer();
   const asking = once(server, 'request');
   const accepting = once(server, 'connection') as Promise<[Socket]>;
   const client = open();
-  // The answers are larger than the system's buffers. More than MAX_WAITING_REQUESTS would close the connection earlier
+  // The answers exceed the system's buffers. With more than MAX_WAITING_REQUESTS, the connection would close earlier
   client.pause().write('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(20));
   const [accepted] = await accepting;
   await asking;

@@ -17,7 +17,7 @@ import { fetchReply } from '../../test/support/exchange.js';
 
 type Application = Awaited<ReturnType<typeof createApplication>>;
 
-/** Changes each application before it is initialized. */
+/** A test's change of each application before the application is initialized. */
 let prepare: (app: Application) => void = () => undefined;
 afterEach(() => {
   prepare = () => undefined;
@@ -90,7 +90,7 @@ const addresses = Object.values(networkInterfaces()).flatMap((each) => each?.map
   { HOST: '::', MANAGEMENT_HOST: '0.0.0.0', host: '127.0.0.1', managementHost: '127.0.0.1' },
   { HOST: '', MANAGEMENT_HOST: '::1', host: '127.0.0.1', managementHost: '[::1]' },
 ])(
-  'the addresses of the started service can be asked on this machine if HOST is "$HOST" and MANAGEMENT_HOST "$MANAGEMENT_HOST"',
+  'the service names addresses of this machine if HOST is "$HOST" and MANAGEMENT_HOST is "$MANAGEMENT_HOST"',
   async (row) => {
     const { HOST, MANAGEMENT_HOST, host, managementHost } = row;
     const { url, managementUrl, stop } = await start({ HOST, MANAGEMENT_HOST });

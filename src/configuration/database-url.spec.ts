@@ -110,7 +110,7 @@ describe('a password of DATABASE_URL_FILE', () => {
     expect(read()).toBe('second');
   });
 
-  it('is the last password that was read if the file contains no valid connection string', () => {
+  it('does not change while the file contains no valid connection string, and the log says why', () => {
     const warn = jest.fn();
     Logger.overrideLogger({ warn, log: warn, error: warn });
     const read = reader();
@@ -122,7 +122,7 @@ describe('a password of DATABASE_URL_FILE', () => {
   });
 });
 
-describe('files that a person has saved', () => {
+describe('the encoding of a file', () => {
   const folder = useTestFolder();
   function write(name: string, text: string, encoding: BufferEncoding): string {
     const file = join(folder, name);
@@ -130,7 +130,7 @@ describe('files that a person has saved', () => {
     return file;
   }
 
-  it('may begin with a byte order mark if DATABASE_URL_FILE names them', () => {
+  it('for DATABASE_URL_FILE may be UTF-8 with a byte order mark', () => {
     const file = write('url', '\uFEFFpostgres://db.example/orders\r\n', 'utf8');
     expect(parseDatabaseAddress({ DATABASE_URL_FILE: file })).toMatchObject({ host: 'db.example', database: 'orders' });
   });
@@ -138,14 +138,14 @@ describe('files that a person has saved', () => {
   it.each([
     { encoding: 'utf16le', password: 'pa' }, // ASCII in UTF-16 is also valid UTF-8, but contains zero bytes
     { encoding: 'latin1', password: 'pä' },
-  ] as const)('are refused in the encoding $encoding if DATABASE_URL_FILE names them', ({ encoding, password }) => {
+  ] as const)('for DATABASE_URL_FILE may not be $encoding', ({ encoding, password }) => {
     const file = write('url', `postgres://reader:${password}@db.example/orders`, encoding);
     expect(() => parseDatabaseAddress({ DATABASE_URL_FILE: file })).toThrow(
       `DATABASE_URL_FILE is "${file}": the file is not in UTF-8: save it as UTF-8`,
     );
   });
 
-  it('are refused in UTF-16 if sslrootcert or sslcert names them', () => {
+  it('for sslrootcert or sslcert may not be UTF-16', () => {
     const file = write('ca.pem', '-----BEGIN CERTIFICATE-----\n', 'utf16le');
     const parseWith = (query: string) => () => parse(`postgres://db.example/orders?sslmode=verify-full&${query}`);
     expect(parseWith(`sslrootcert=${file}`)).toThrow(

@@ -162,7 +162,7 @@ it.each([
   // The second and the third issuer are no addresses of metadata, but OAUTH_JWKS_URI has the addresses of their keys
   { OAUTH_ISSUER: 'https://a,http://b?c,urn:d', OAUTH_JWKS_URI: ',https://b/?p=q,https://d' },
   { OAUTH_AUDIENCE: '', OAUTH_CLIENTS: 'one, two' },
-  { LOGLEVEL: 'x', DATABASE: 'x', OAUTH_REQUIRED_SCOPES: '' }, // only OAUTH_… is refused if it is unknown and set
+  { LOGLEVEL: 'x', DATABASE: 'x', OAUTH_REQUIRED_SCOPES: '' }, // names without OAUTH_, and empty variables, pass
   { LOG_LEVEL: 'Warn' },
   { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_TRACES_SAMPLER: 'some', OTEL_SDK_DISABLED: 'yes' },
   { DATABASE_URL: 'postgres://user@/db?host=/run/postgresql&sslmode=disable' },
@@ -219,7 +219,7 @@ it.each<[NodeJS.ProcessEnv, RegExp]>([
 });
 
 it.each([...UNESCAPED_PASSWORDS, ...PASSWORDS_LIKE_A_QUERY])(
-  'says how to write the password %s, and quotes no part of it',
+  'says how to write the password %s, and shows no part of it',
   (password) => {
     const found = faults({ ...complete, DATABASE_URL: `postgres://u:${password}@host/db` });
     expect(found).toEqual([expect.stringMatching(/^DATABASE_URL .*with %40 for @, %2F for \/, %3F for \?, %23 for #/)]);
@@ -236,7 +236,7 @@ const SECRETS = [
   'ftp://host.example/?password=s3cret',
 ];
 it.each(['DATABASE_URL', 'OAUTH_ISSUER', 'OAUTH_JWKS_URI', 'PUBLIC_BASE_URL', 'CORS_ORIGINS'])(
-  'quotes no password of a refused %s',
+  'shows no password of a refused %s',
   (name) => {
     for (const value of SECRETS) {
       const found = faults({ ...complete, [name]: value });

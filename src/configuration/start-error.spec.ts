@@ -18,13 +18,13 @@ it.each([
     text: "ENOENT: no such file or directory, open '/nowhere'",
   },
   { what: 'a thrown value that is no error', error: 'a text', text: 'a text' },
-])('a start that fails by $what prints the message alone', ({ error, text }) => {
+])('a start that fails with $what prints only the message', ({ error, text }) => {
   expect(describeStartFailure(error)).toBe(text);
 });
 
 it.each([
   { what: 'an error without a code', error: new Error('a fault') },
-  { what: 'a wrong call of Node.js, which has a code', error: catchError(() => readFileSync(undefined as never)) },
-])('a start that fails by $what prints the stack, because the program is faulty', ({ error }) => {
+  { what: 'a TypeError that has a code', error: catchError(() => readFileSync(undefined as never)) },
+])('a start that fails with $what prints the stack, because the program is faulty', ({ error }) => {
   expect(describeStartFailure(error)).toMatch(/\n +at .*start-error\.spec/);
 });

@@ -51,7 +51,7 @@ describe('if no transaction can begin, the message says what to do:', () => {
   });
 });
 
-describe('the remedy if a statement fails', () => {
+describe('if a statement fails,', () => {
   it.each([
     { code: '42501', ofCommand: 'such as order_lookup_owner.', ofMigration: undefined },
     { code: '23514', ofCommand: 'Shorten the text, or remove spaces around it', ofMigration: undefined },
@@ -59,13 +59,13 @@ describe('the remedy if a statement fails', () => {
     { code: '25006', ofCommand: 'name the primary', ofMigration: 'name the primary' },
     { code: '55P03', ofCommand: 'Wait, or find it and end it:', ofMigration: 'Wait, or find it and end it:' },
     { code: '22012', ofCommand: undefined, ofMigration: undefined }, // division_by_zero
-  ])('with $code is, of a command: $ofCommand; of a migration: $ofMigration', ({ code, ofCommand, ofMigration }) => {
+  ])('with $code, a command says "$ofCommand", a migration says "$ofMigration"', ({ code, ofCommand, ofMigration }) => {
     const part = (text?: string): unknown => (text === undefined ? undefined : expect.stringContaining(text));
     expect(findRemedy(errorOf(code))).toEqual(part(ofCommand));
     expect(findServerRemedy(errorOf(code))).toEqual(part(ofMigration));
   });
 
-  it('after a lost session is to run the command again', () => {
+  it('because the session was lost, the remedy is to run the command again', () => {
     expect(findRemedy(new LostSession('it ended'))).toBe('Run the command again once the database answers.');
   });
 });

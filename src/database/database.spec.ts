@@ -23,7 +23,7 @@ describe('the sessions of one process', () => {
   const COUNT = `select count(*)::int from pg_stat_activity
     where application_name = 'order-lookup-services' and datname = current_database()`;
 
-  /** A database behind a proxy, and the number of sessions that a process has there. */
+  /** Creates a database behind a proxy. `count` returns how many sessions the process has in this database. */
   async function start() {
     const database = await createDatabase();
     const proxy = await Proxy.before(database.urlOf('order_lookup_service'));
@@ -80,7 +80,7 @@ describe('the sessions of one process', () => {
     await end();
   });
 
-  it('are closed if the application ends while it opens the first one', async () => {
+  it('are closed if the application ends while it opens its first session', async () => {
     const { proxy, count, end } = await start();
     const configuration = Object.assign(new Configuration(), { DATABASE_URL: proxy.url });
     @Global()
@@ -111,7 +111,7 @@ describe('the sessions of one process', () => {
     const database = open(Object.assign(url, { username: role, password: 'first' }).href);
     await readOne(database);
     await owner.query(`alter role ${role} password 'second'`);
-    // The old session is busy, so the second transaction needs a new one
+    // The first transaction uses the old session, so the second transaction needs a new session
     const refusals = await Promise.allSettled([readOne(database), readOne(database)]);
     expect(refusals.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     await expect(readOne(database)).rejects.toThrow('password authentication failed');
@@ -189,7 +189,7 @@ it.each([
   },
 );
 
-it('a lost session throws no error if nobody listens, so the process goes on', () => {
+it('a session that is lost does not end the process, even if nobody listens for its errors', () => {
   const session = new Session({});
   expect(() => session.emit('error', new Error('Connection terminated unexpectedly'))).not.toThrow();
 });

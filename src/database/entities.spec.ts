@@ -7,7 +7,7 @@ it.each([
   { what: 'a Date', value: new Date(TIME), timeMs: Date.parse(TIME) },
   { what: 'infinity', value: Infinity, timeMs: Infinity },
   { what: 'null', value: null, timeMs: -Infinity },
-])('reads $what as milliseconds', ({ value, timeMs }) => {
+])('nullIsPast reads $what as $timeMs ms', ({ value, timeMs }) => {
   expect(nullIsPast.from(value)).toBe(timeMs);
 });
 

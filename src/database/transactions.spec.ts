@@ -6,7 +6,7 @@ import { COMMAND_USE, sourceOptions } from './data-source.js';
 import { Database } from './database.js';
 import { type Kind, MIGRATION_SESSION, RUNNER_SESSION, describeKind } from './transactions.js';
 
-/** The settings that the test gives to the database. Our transactions use other values. */
+/** The settings of the database. All transactions override them, except that only polls override the last three. */
 const DATABASE_SETTINGS = {
   statement_timeout: '7min',
   lock_timeout: '7min',
@@ -40,7 +40,7 @@ afterAll(async () => {
   await server.drop();
 });
 
-/** Removes the quotes that PostgreSQL writes into `search_path` while `quote_all_identifiers` is on. */
+/** Reads settings, without the quotes that PostgreSQL adds to `search_path` while `quote_all_identifiers` is on. */
 const READ_SETTINGS = `select name, replace(current_setting(name), '"', '') as value from unnest($1::text[]) as name`;
 
 interface Setting {
@@ -93,7 +93,7 @@ it.each(KINDS)('results of a transaction of the kind %s do not depend on setting
   expect(await readSettings(kind, Object.keys(expected))).toEqual(expected);
 });
 
-it('a poll reads in the order of an index and without JIT, but a command that reads does not', async () => {
+it('a poll switches off sequential scans, sorting and JIT, and a command that reads leaves them on', async () => {
   const names = ['jit', 'enable_seqscan', 'enable_sort'];
   expect(await readSettings('poll', names)).toEqual({ jit: 'off', enable_seqscan: 'off', enable_sort: 'off' });
   expect(await readSettings('read', names)).toEqual({ jit: 'on', enable_seqscan: 'on', enable_sort: 'on' });
@@ -114,7 +114,7 @@ it('a poll reads in the order of an index and without JIT, but a command that re
   },
 );
 
-it('a session that runs migrations waits two minutes for another run, and has no setting of the database', async () => {
+it('a session that runs migrations waits two minutes for another run, and ignores the database settings', async () => {
   const expected = {
     statement_timeout: '0',
     lock_timeout: '2min',

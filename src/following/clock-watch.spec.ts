@@ -34,7 +34,7 @@ function measureOffset(aheadSeconds: number): void {
   clock.correct({ databaseEpochMs, askedAtMonotonicMs: nowMs, answeredAtMonotonicMs: nowMs });
 }
 
-it('warns of a wrong clock within a second and once in ten minutes, and says once that it is right again', () => {
+it('warns of a wrong clock within a second and every ten minutes, and logs once when the clock is right again', () => {
   measureOffset(-300);
   jest.advanceTimersByTime(1_000);
   expect(lines).toEqual(["warn clock: this machine's clock is 300 s behind the database's"]);
@@ -59,13 +59,13 @@ it('warns if somebody sets the clock of the machine after the database has stopp
   expect(lines).toEqual(["warn clock: this machine's clock is 3600 s ahead of the database's"]);
 });
 
-it.each([-9, 0, 9])('does not warn if the clock is %i s ahead', (aheadSeconds) => {
+it.each([-9, 0, 9])('does not warn of a clock that is off by %i s', (aheadSeconds) => {
   measureOffset(aheadSeconds);
   jest.advanceTimersByTime(MINUTE_MS);
   expect(lines).toEqual([]);
 });
 
-it('shows the difference as a metric', async () => {
+it('shows the difference between the clocks as a metric', async () => {
   measureOffset(12);
   expect(await metrics.registry.metrics()).toMatch(/^order_lookup_clock_offset_seconds 12$/m);
 });

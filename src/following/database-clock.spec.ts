@@ -6,7 +6,7 @@ const DAY_MS = 86_400_000;
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-it('is never ahead of a database clock of the same speed, and comes nearer to it with a faster answer', () => {
+it('the estimate is never ahead of a database clock of the same speed, and is better after a faster answer', () => {
   const clock = new DatabaseClock();
   const startMs = performance.now();
   const behindMs = (): number => DAY_MS + performance.now() - startMs - clock.now();
@@ -34,7 +34,7 @@ it('is never ahead of a database clock of the same speed, and comes nearer to it
   expect(behindMs()).toBeCloseTo(4);
 });
 
-it('is ahead by at most the time of one answer if the clock of the database runs slower', () => {
+it('right after a poll, the estimate is ahead of a slower database clock by at most the time of the answer', () => {
   const clock = new DatabaseClock();
   let databaseEpochMs = DAY_MS;
   const aheadMs: number[] = [];
@@ -48,7 +48,7 @@ it('is ahead by at most the time of one answer if the clock of the database runs
   expect(Math.max(...aheadMs)).toBeCloseTo(5);
 });
 
-it.each([-DAY_MS, -500, 500, DAY_MS])('follows the database if somebody changes its clock by %i ms', (byMs) => {
+it.each([-DAY_MS, -500, 500, DAY_MS])('the estimate follows a database clock that jumps by %i ms', (byMs) => {
   const clock = new DatabaseClock();
   const nowMs = performance.now();
   clock.correct({

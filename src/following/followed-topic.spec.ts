@@ -23,10 +23,10 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** A database whose content is a text, and the topic that follows it. */
+/** Starts a topic that follows a simulated database. The content of this database is one text. */
 function start({ content = 'a', isAway = false } = {}) {
   const database = { revision: 'A', content, isAway, isLocked: false, duringQuestion: (): void => undefined };
-  /** The events in their order, except polls that found nothing new. */
+  /** The events in their order, except polls. */
   const events: string[] = [];
   const lines: { message: string }[] = [];
   /** The times of the questions to the database, in milliseconds after the start. */
@@ -83,14 +83,14 @@ const polled = (): Promise<void> => jest.advanceTimersByTimeAsync(POLL_MS);
 it('asks for the revision four times a second, and once a second while the database is away', async () => {
   const { database, asked } = start();
   await jest.advanceTimersByTimeAsync(SECOND_MS);
-  expect(asked).toEqual([0, 0, 250, 500, 750, 1_000]); // the second 0 is the first reading
+  expect(asked).toEqual([0, 0, 250, 500, 750, 1_000]); // the first 0 is a poll, the second 0 is a reading
   asked.length = 0;
   database.isAway = true;
   await jest.advanceTimersByTimeAsync(3 * SECOND_MS);
   expect(asked).toEqual([1_250, 2_250, 3_250]);
 });
 
-it('reads a revision once, and prepares its value after the transaction, so that no lock is held', async () => {
+it('reads each revision once, and prepares the value after the transaction, when no lock is held', async () => {
   const started = start();
   await polled();
   await polled();
@@ -102,8 +102,8 @@ it('reads a revision once, and prepares its value after the transaction, so that
   expect(started.topic).toMatchObject({ value: 'b', isDatabaseAnswering: true });
 });
 
-describe('all content is read once in ten minutes, even if the revision has not changed', () => {
-  it('so a change without triggers is served, and servedSinceEpochMs does not change', async () => {
+describe('the reading after ten minutes, which needs no new revision,', () => {
+  it('finds a change that was made without triggers, and servedSinceEpochMs does not change', async () => {
     const { topic, database } = start();
     await polled();
     const since = topic.servedSinceEpochMs;
@@ -115,7 +115,7 @@ describe('all content is read once in ten minutes, even if the revision has not 
     expect(topic.servedSinceEpochMs).toBe(since);
   });
 
-  it('and up to a quarter of that time earlier by chance, so that replicas do not read at the same time', async () => {
+  it('comes up to a quarter of that time earlier by chance, so replicas do not read at the same time', async () => {
     jest.spyOn(Math, 'random').mockReturnValue(1);
     const { events } = start();
     await jest.advanceTimersByTimeAsync(TEN_MINUTES_MS * 0.75 - POLL_MS);
@@ -124,7 +124,7 @@ describe('all content is read once in ten minutes, even if the revision has not 
     expect(events.filter((event) => event === 'read a')).toHaveLength(2);
   });
 
-  it('and if `prepare` throws, the former value stays, but polls no longer confirm that value', async () => {
+  it('leaves the former value if `prepare` throws, but polls no longer confirm that value', async () => {
     const { topic, database, lines } = start();
     await polled();
     database.content = BAD;
@@ -149,7 +149,7 @@ describe('content that cannot be prepared', () => {
     expect(readings()).toBe(2);
     expect(topic).toMatchObject({ value: 'a', failureReason: 'it is bad', isDatabaseAnswering: true });
     expect(lines).toMatchObject([{ message: 'database (codes): failed, retrying', reason: 'it is bad' }]);
-    change('A', 'a'); // as a restore does
+    change('A', 'a'); // a restore brings back the former revision
     await jest.advanceTimersByTimeAsync(SECOND_MS);
     expect(topic).toMatchObject({ value: 'a', failureReason: undefined });
   });

@@ -13,7 +13,7 @@ afterAll(() => database.drop());
 const readCodesRevision = () =>
   withReading((session) => readRevision(session, 'codes'), { DATABASE_URL: database.url });
 
-it("a revision comes with the database's clock in milliseconds", async () => {
+it('readRevision also returns the time of the database, in milliseconds', async () => {
   const nowMs = Date.now();
   const { databaseEpochMs } = await readCodesRevision();
   expect(Math.abs(databaseEpochMs - nowMs)).toBeLessThan(60_000);

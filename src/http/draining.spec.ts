@@ -52,7 +52,7 @@ it('without a signal, the port closes immediately', async () => {
   expect(shutdown).toEqual({ portClosesAfterMs: 0 });
 });
 
-it('a client that reads its answer delays the closing of the port until it has read the answer', async () => {
+it('the port stays open until a client has read its answer', async () => {
   server.isAnswering = true;
   const shutdown = beginShutdown('SIGTERM');
   await jest.advanceTimersByTimeAsync((DRAIN_SECONDS + 1) * SECOND_MS);
@@ -62,7 +62,7 @@ it('a client that reads its answer delays the closing of the port until it has r
   expect(shutdown.portClosesAfterMs).toBeLessThan((DRAIN_SECONDS + 1) * SECOND_MS + 100); // Draining looks every 20 ms
 });
 
-it('a client that never reads delays the closing of the port by 4 s, and is cut 4 s later', async () => {
+it('for a client that never reads, the port stays open 4 s longer, and 4 s later the client is cut', async () => {
   server.isAnswering = true;
   const shutdown = beginShutdown('SIGTERM');
   await jest.advanceTimersByTimeAsync((DRAIN_SECONDS + CLOSE_SECONDS) * SECOND_MS);

@@ -14,7 +14,7 @@ import { CodeIndex, type Filters } from './codes-snapshot.js';
 import { CodesService } from './codes.service.js';
 
 const START_MS = 1_000_000;
-// A filter matches exactly: no answer may confuse `T` with `T `, or `B` with `b`. JSON escapes two of these characters
+// A filter matches exactly: no answer may confuse `T` with `T `, or `B` with `b`. The last name needs escapes in JSON
 const TYPES = ['T', 'T ', 'U'];
 const NAMES = ['A', 'B', 'b', '"\\𝄞'];
 const FILTERS: Filters[] = [undefined, 'T', 'none'].flatMap((codeType) =>
@@ -135,7 +135,7 @@ describe('the codes that are served', () => {
     await fc.assert(property, { numRuns: 100, examples: [[AT_AN_EFFECTIVE_TIME]] });
   });
 
-  it('are counted by a metric while they are in force, and another metric names the next effective time', async () => {
+  it('are counted by a metric while they are in force, and another metric shows the next effective time', async () => {
     const { clock, read, metric } = await start();
     const validities: Validities = new Map([
       ['A', ALWAYS],
@@ -153,7 +153,7 @@ describe('the codes that are served', () => {
     expect(await metric('moments_switched_total')).toBe('0'); // nobody has asked for codes
   });
 
-  it('keep the order of their properties, also if the names look like numbers', async () => {
+  it('have their properties in the order of the database, also if the names look like numbers', async () => {
     const { service, read } = await start();
     const rows = rowsOf(new Map());
     const properties = ['b', '2', '1'].map((property, position) => {

@@ -1,4 +1,4 @@
-// Tests of the pages cannot notice a text that is missing in the table, because the pages are made from it.
+// Tests the texts of problem-types.ts. The pages are made from them, so no test of the pages can notice a missing text.
 import { expect, it } from '@jest/globals';
 import { problemTypes } from './problem-types.js';
 

@@ -23,7 +23,7 @@ it('counts each request once, however often Prometheus scrapes', async () => {
   expect(text).not.toContain('order_lookup_client_requests_total{');
 });
 
-it('counts a request whose start is not known, without a duration', async () => {
+it('counts a request whose start is not known, but records no duration for it', async () => {
   const metrics = new Metrics();
   metrics.observeRequest({ operation: undefined, status: 408, durationMs: undefined });
   const text = await metrics.registry.metrics();

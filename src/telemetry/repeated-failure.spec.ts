@@ -62,7 +62,7 @@ it('the first failure is an error if callers are refused already', () => {
 });
 
 it.each([Infinity, -Infinity, -1e300])(
-  'a line has no date if the refusal in %d s is outside the range of a Date',
+  'a refusal of callers in %d s has no date in the log, because no Date can express it',
   (seconds) => {
     failure.noteFailure(new Error('refused'), toCallerImpact(seconds));
     expect(lines).toEqual([expect.objectContaining({ callersRefusedAt: undefined })]);

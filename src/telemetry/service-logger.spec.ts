@@ -184,12 +184,12 @@ describe('called by the loggers of Nest', () => {
       write: () => Logger.error('a text', STACK, 'Area'),
       line: { msg: 'a text', err: STACK, context: 'Area' },
     },
-  ])('$call writes a line with the context that was passed, or without one', ({ write, line }) => {
+  ])('$call writes a line that has a context only if the call passes one', ({ write, line }) => {
     write();
     expect(lines()).toEqual([{ level: expect.any(String), time: TIME, ...line }]);
   });
 
-  it('leaves out the line about each route at LOG_LEVEL=info, but writes a warning with the same context', () => {
+  it("leaves out Nest's line about each route at LOG_LEVEL=info, but writes a warning with the same context", () => {
     new Logger('RouterExplorer').log('Mapped {/a, GET} route');
     new Logger('RouterExplorer').warn('a warning');
     expect(lines()).toEqual([{ level: 'warn', time: TIME, context: 'RouterExplorer', msg: 'a warning' }]);

@@ -10,7 +10,7 @@ import type { LogEntry, ServiceLogger } from './service-logger.js';
 
 jest.unstable_mockModule('node:timers/promises', () => ({
   ...timers,
-  // The global `setTimeout`, because fake timers replace it
+  // Calls the global `setTimeout`, which fake timers replace
   setTimeout: (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms)),
 }));
 const { Tracing, createTracing } = await import('./tracing.js');
@@ -53,11 +53,11 @@ it.each([
   { sampler: 'always_on', flags: '00', isSampled: true },
   { sampler: 'always_off', flags: '01', isSampled: false },
 ])(
-  'a request is sampled: $isSampled, with the flags $flags, the sampler $sampler and its argument $share',
+  'the sampler $sampler ($share) samples a call whose traceparent has the flags $flags: $isSampled',
   async ({ sampler, share = '', flags, isSampled }) => {
     const tracing = await create({
       ...collector.environment,
-      OTEL_BSP_SCHEDULE_DELAY: '3600000', // longer than the test, so that only the end sends the spans
+      OTEL_BSP_SCHEDULE_DELAY: '3600000', // longer than the test, so that only `stop` sends the spans
       OTEL_TRACES_SAMPLER: sampler,
       OTEL_TRACES_SAMPLER_ARG: share,
     });
@@ -75,7 +75,7 @@ it.each([
   },
 );
 
-it('names a span by its method, if the method is one of HTTP', async () => {
+it('names a span by its method and route, if HTTP defines the method', async () => {
   const methods = ['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE'];
   const tracing = await create(collector.environment);
   for (const method of methods) tracing.startRequest({ method, headers: {} })?.end(ANSWERED);
@@ -83,7 +83,7 @@ it('names a span by its method, if the method is one of HTTP', async () => {
   expect(collector.spans.map(({ name }) => name)).toEqual(methods.map((method) => `${method} /a`));
 });
 
-it('gives all invented methods of callers the same span name', async () => {
+it('names a span HTTP and its route, if the caller invented the method', async () => {
   const tracing = await create(collector.environment);
   tracing.startRequest({ method: 'BREW', headers: {} })?.end(ANSWERED);
   await tracing.stop();
@@ -136,7 +136,7 @@ it('stop waits 2 s at most for a collector that does not take the last spans', a
   expect((await ending) - startedAtMs).toBe(2_000);
 });
 
-it("if our log takes OpenTelemetry's warnings from the log of an agent, both logs say so", async () => {
+it("if our log replaces an agent's log for OpenTelemetry's warnings, both logs say so", async () => {
   const texts: string[] = [];
   const ignore = (): void => undefined;
   const warn = (text: string): void => {

@@ -27,7 +27,7 @@ async function sentenceOf(work: Promise<unknown>): Promise<string> {
   return work.then(() => 'no error', describeError);
 }
 
-describe('the remedy for the address of the database', () => {
+describe('the error message about the address of the database', () => {
   const DEMO_REMEDY = /\. .* To use the database of the demo, run: \. \.data\/demo\.env$/;
 
   it('names the demo if no address is set', () => {
@@ -35,7 +35,7 @@ describe('the remedy for the address of the database', () => {
   });
 
   it.each([{ DATABASE_URL: 'localhost' }, { DATABASE_URL_FILE: '/nowhere' }])(
-    'does not name the demo if the address is set, but faulty: %j',
+    'does not name the demo if an address is set and is faulty: %j',
     (faulty) => {
       expect(() => parseAddress(faulty)).toThrow(Object.keys(faulty)[0]);
       expect(() => parseAddress(faulty)).not.toThrow(DEMO_REMEDY);
@@ -44,14 +44,14 @@ describe('the remedy for the address of the database', () => {
 });
 
 describe.each([
-  { kind: 'a reading', transaction: withReading },
+  { kind: 'a transaction that reads', transaction: withReading },
   { kind: 'a dry run', transaction: withDryRun },
 ])('$kind', ({ transaction }) => {
   it('keeps its result if the connection is lost after the work', async () => {
     const result = await transaction(async (session) => {
       const [processId] = await readColumn<number>(session, 'select pg_backend_pid()');
-      const longestWaitMs = 600_000; // for the end of the session
-      await database.query('select pg_terminate_backend($1, $2)', [processId, longestWaitMs]);
+      const endTimeoutMs = 600_000; // pg_terminate_backend waits until the session has ended, but not longer
+      await database.query('select pg_terminate_backend($1, $2)', [processId, endTimeoutMs]);
       return 'read';
     }, address);
     expect(result).toBe('read');
@@ -73,12 +73,12 @@ it('a transaction that writes leaves nothing if the connection is lost during th
   expect(await database.query(`select from code_list where name = 'lost'`)).toEqual([]);
 });
 
-it('passes an error of the work on unchanged', async () => {
+it('a transaction passes an error of its work on unchanged', async () => {
   const reading = withReading((session) => session.query('select nope'), address);
   await expect(reading).rejects.toThrow('column "nope" does not exist');
 });
 
-it('names the encoding of a database that it cannot use, and the one that is needed', async () => {
+it('the message names the encoding of a database that cannot be used, and the encoding that is needed', async () => {
   const name = `${database.name}_ascii`;
   await database.query(`create database ${name} encoding 'SQL_ASCII' lc_collate 'C' lc_ctype 'C' template template0`);
   try {
@@ -98,7 +98,7 @@ it('names the encoding of a database that it cannot use, and the one that is nee
   }
 });
 
-it('tries again if the first connections are refused, which happens to a new pod', async () => {
+it('a command connects again if its first connections are refused, as in a new pod', async () => {
   const port = await freePort();
   const { hostname, port: postgresPort } = new URL(database.url);
   const proxy = createServer((client) => {
@@ -107,7 +107,7 @@ it('tries again if the first connections are refused, which happens to a new pod
   });
   const url = Object.assign(new URL(database.url), { port, hostname: '127.0.0.1' }).href;
   const reading = withReading((session) => readColumn(session, `select 'read'`), { DATABASE_URL: url });
-  await pause(400); // a Kubernetes node applies its policies to a new pod about this late
+  await pause(400); // about this late, a Kubernetes node lets the connections of a new pod pass
   proxy.listen(port, '127.0.0.1');
   expect(await reading).toEqual(['read']);
   proxy.close();
@@ -117,9 +117,9 @@ it('tries again if the first connections are refused, which happens to a new pod
 const IS_STARTING = Buffer.from('E\0\0\0\x23SFATAL\0C57P03\0Mis starting up\0\0');
 
 it.each<{ what: string; refuse: (client: Socket) => void }>([
-  { what: 'reset', refuse: (client) => client.resetAndDestroy() },
-  { what: 'told that PostgreSQL starts', refuse: (client) => client.once('data', () => client.end(IS_STARTING)) },
-])('tries again if the first connections are $what', async ({ refuse }) => {
+  { what: 'are reset', refuse: (client) => client.resetAndDestroy() },
+  { what: 'fail while PostgreSQL starts', refuse: (client) => client.once('data', () => client.end(IS_STARTING)) },
+])('a command connects again if its first connections $what', async ({ refuse }) => {
   const { hostname, port: postgresPort } = new URL(database.url);
   let refusals = 2;
   const proxy = createServer((client) => {
@@ -133,7 +133,7 @@ it.each<{ what: string; refuse: (client: Socket) => void }>([
   proxy.close();
 });
 
-it('does not try again if the password is wrong', async () => {
+it('a command does not connect again if the password is wrong', async () => {
   const startedAtMs = performance.now();
   const DATABASE_URL = Object.assign(new URL(database.url), { password: 'wrong' }).href;
   await expect(withReading(async () => undefined, { DATABASE_URL })).rejects.toThrow('Correct role and password');
@@ -145,7 +145,7 @@ describe('timeouts that the database sets for its sessions', () => {
   afterAll(async () => (await limited).drop());
 
   it.each([
-    { kind: 'a reading', transaction: withReading },
+    { kind: 'a transaction that reads', transaction: withReading },
     { kind: 'a transaction that writes', transaction: withWriting },
   ])('do not end $kind', async ({ transaction }) => {
     const { name, query, url } = await limited;
@@ -167,7 +167,7 @@ describe('timeouts that the database sets for its sessions', () => {
 const transactionLimits = await database.query<{ name: string }>(
   `select name from pg_settings where name in ('idle_in_transaction_session_timeout', 'transaction_timeout')`,
 );
-it.each(transactionLimits)('names the limit $name by which PostgreSQL closed the session', async ({ name }) => {
+it.each(transactionLimits)('the message names $name if this setting closed the session', async ({ name }) => {
   const reading = withReading(async (session) => {
     await session.query(`set local ${name} = '10ms'`);
     await once(session, 'end');
@@ -198,7 +198,7 @@ it.each([
   await database.query(`drop role ${role}`);
 });
 
-it('says that nobody knows whether the change was made if COMMIT got no answer', async () => {
+it('if COMMIT got no answer, the message says that nobody knows whether the change was made', async () => {
   const writing = withWriting(async (session) => {
     await session.query(
       `create function pg_temp.end() returns trigger language plpgsql as
@@ -213,7 +213,7 @@ it('says that nobody knows whether the change was made if COMMIT got no answer',
   );
 });
 
-it('opens one session, however many transactions a command needs', async () => {
+it('a command runs all its transactions in one session', async () => {
   const processIds = await withDatabase(async (used) => {
     const read = () => used.within('read', (session) => readColumn<number>(session, 'select pg_backend_pid()'));
     return [

@@ -16,11 +16,15 @@ it('shows every invisible character of Unicode as an escape, except the space', 
 });
 
 it.each([
-  { text: 'On Hold', shown: 'On Hold' },
-  { text: 'é𝄞—"\\', shown: 'é𝄞—"\\' },
-  { text: 'A\u200bB\u00adC', shown: 'A\\u200bB\\u00adC' },
-  { text: '\u2060\u202e\ufeff\u3164\u2800\u00a0', shown: '\\u2060\\u202e\\ufeff\\u3164\\u2800\\u00a0' },
-  { text: 'tag \u{e0041}', shown: 'tag \\u{e0041}' },
-])('shows the text $shown', ({ text, shown }) => {
+  { what: 'an ordinary space', text: 'On Hold', shown: 'On Hold' },
+  { what: 'visible characters', text: 'é𝄞—"\\', shown: 'é𝄞—"\\' },
+  { what: 'invisible characters between letters', text: 'A\u200bB\u00adC', shown: 'A\\u200bB\\u00adC' },
+  {
+    what: 'only invisible characters',
+    text: '\u2060\u202e\ufeff\u3164\u2800\u00a0',
+    shown: '\\u2060\\u202e\\ufeff\\u3164\\u2800\\u00a0',
+  },
+  { what: 'an invisible character after U+FFFF', text: 'tag \u{e0041}', shown: 'tag \\u{e0041}' },
+])('shows a text with $what as $shown', ({ text, shown }) => {
   expect(showInvisible(text)).toBe(shown);
 });

@@ -2,8 +2,8 @@ import { expect, it } from '@jest/globals';
 import { arrangeValues } from './csv-migration.js';
 
 /**
- * Returns a row for each letter, at the positions 10, 20, 30 and so on. The arranged values get these positions in
- * turn. If there are more values, the others get the next numbers: 31 after 30.
+ * Returns a row for each letter, with the positions 10, 20, 30 and so on. The first values of the result get the same
+ * positions, in this order. If the result has more values, they get the next numbers: 31 after 30.
  */
 const inTable = (values: string) =>
   Array.from(values, (value, index) => ({ value, position: String((index + 1) * 10) }));
@@ -11,20 +11,20 @@ const inFile = (values: string) => Array.from(values, (value) => ({ value }));
 
 it.each([
   {
-    what: 'all values in the order of the file, which is that of the table',
+    what: 'all values in the order of the file, if the table has the same order',
     table: 'ABC',
     file: 'ABC',
     expected: 'A10 B20 C30',
   },
   {
-    what: 'all values in the order of the file, which is another order',
+    what: 'all values in the order of the file, if the table has another order',
     table: 'ABC',
     file: 'CAB',
     expected: 'C10 A20 B30',
   },
   { what: 'a new value in the middle', table: 'ABC', file: 'ABXC', expected: 'A10 B20 X30 C31' },
   {
-    what: 'a new value alone after all others',
+    what: 'a new value after all values of the table, if the file has only the new value',
     table: 'ABC',
     file: 'X',
     expected: 'A10 B20 C30 X31',
@@ -36,7 +36,7 @@ it.each([
     expected: 'A10 B20 C30 X31',
   },
   {
-    what: 'a new value between two values that are not neighbours',
+    what: 'a new value between two values that are not neighbours in the table',
     table: 'ABCD',
     file: 'AXD',
     expected: 'A10 B20 C30 X40 D41',
@@ -47,7 +47,7 @@ it.each([
     file: 'DA',
     expected: 'D10 A20 B30 C40',
   },
-  { what: 'the first values of a list', table: '', file: 'XY', expected: 'X1 Y2' },
+  { what: 'the values of the file into an empty list', table: '', file: 'XY', expected: 'X1 Y2' },
 ])('puts $what: table $table, file $file', ({ table, file, expected }) => {
   const rows = arrangeValues(inTable(table), inFile(file));
   expect(rows.map(({ value, position }) => `${value}${position}`).join(' ')).toBe(expected);

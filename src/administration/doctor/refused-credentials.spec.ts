@@ -98,7 +98,7 @@ it.each([
   expect(await checkToken(text)).toMatchObject({ state: 'fault', remedy: expect.stringMatching(remedy) });
 });
 
-it('shows how the key of a token is published if it cannot verify the token', async () => {
+it('shows the published key of a token if this key cannot verify the token', async () => {
   issuer.published = published.map((key) => ({ ...key, use: 'enc' }));
   expect(await checkToken(await issuer.token())).toMatchObject({
     state: 'fault',
@@ -107,14 +107,14 @@ it('shows how the key of a token is published if it cannot verify the token', as
   });
 });
 
-it('shows header and claims separately, because both may have a member of one name', async () => {
+it('shows header and claims separately, because both may have a member with the same name', async () => {
   const text = await issuer.token({ claims: { typ: 'ID', token_use: 'id', sub: 'person' } });
   const { text: shown } = await checkToken(text);
   expect(shown).toMatch(/"header":\{"alg":"RS256",.*\},"claims":\{.*"typ":"ID","token_use":"id"/);
   expect(shown).not.toContain('person');
 });
 
-it('shows all members of a refused token that help, and none that names a person', async () => {
+it('shows the members of a refused token that may explain the refusal, and no member that names a person', async () => {
   const claims = { azp: 'a', appid: 'b', cid: 'c', scope: 's', scp: 't', typ: 'ID', token_use: 'id', nbf: 1 };
   const text = await issuer.token({ header: { nonce: 'n' }, claims: { ...claims, sub: 'person', email: 'x@y' } });
   const { text: shown } = await checkToken(text);
@@ -124,7 +124,7 @@ it('shows all members of a refused token that help, and none that names a person
   expect(new Set(Object.keys(members.claims))).toEqual(new Set(named));
 });
 
-it('shows 500 characters of the members, because a list of scopes may have any length', async () => {
+it('shows at most 500 characters of the members, because a list of scopes may have any length', async () => {
   const text = await issuer.token({ claims: { token_use: 'id', scope: 's'.repeat(5_000) } });
   const { text: shown } = await checkToken(text);
   expect(shown.slice(shown.indexOf('{'))).toHaveLength(500);
@@ -143,7 +143,7 @@ describe('a token that is no JWT', () => {
     },
     { kind: 'opaque, with a dot', text: 'ya29.a0AfH6SMBx', sentence: /opaque, not a JWT/, remedy: /Okta: ask / },
     { kind: 'encrypted', text: encrypted, sentence: /encrypted \(JWE\)/, remedy: /Auth0: switch .*Okta: .*Keycloak/ },
-  ])('gets a remedy for its provider: $kind', async ({ text, sentence, remedy }) => {
+  ])('gets a remedy that names providers: $kind', async ({ text, sentence, remedy }) => {
     expect(await checkToken(text)).toEqual({
       state: 'fault',
       text: expect.stringMatching(sentence),
@@ -151,7 +151,7 @@ describe('a token that is no JWT', () => {
     });
   });
 
-  it('is named as a possible mistake if it was given as an API key', async () => {
+  it('gets a remedy for tokens, too, if somebody gives it as an API key', async () => {
     const database = await createDatabase();
     const result = await withReading((session) => checkApiKey(session, '2YotnFZFEjr1zCsicMWpAA'), {
       DATABASE_URL: database.url,
@@ -182,7 +182,7 @@ it('warns if the signature could not be checked', async () => {
   });
 });
 
-it('asks an issuer once, however many of its tokens are checked and whether it answers or not', async () => {
+it('asks an issuer once for several tokens, whether the issuer answers or not', async () => {
   for (const fault of ['none', 'down'] as const) {
     issuer.fault = fault;
     issuer.hits.clear();

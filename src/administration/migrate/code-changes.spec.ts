@@ -6,7 +6,7 @@ const NOW_MS = Date.parse('2027-01-01T00:00:00Z');
 const SOON = '2027-01-05T00:00:00.000Z';
 const property = { area: 'order-update', property: 'orderType', position: 1, codeList: 'types' };
 
-/** Returns a list of values in this order. A value with `beginsAt` is valid from that time. */
+/** Returns a list of the values in the given order. A value with `beginsAt` is valid from that time. */
 function rowsWith(...values: { value: string; beginsAt?: string }[]): CodeRows {
   return {
     properties: [property],
@@ -42,7 +42,7 @@ describe('a planned change of the order of values', () => {
     expect(shown(before, planned)).toEqual([{ what: 'C', kind: 'removed', at: undefined, withdrawn: false }]);
   });
 
-  it('is reported as withdrawn, and another one as planned, if the values will then have another order', () => {
+  it('is reported as withdrawn, and the new order as planned, if the values will then have another order', () => {
     const after = rowsWith({ value: 'X', beginsAt: SOON }, { value: 'A' }, { value: 'B' });
     expect(shown(planned, after)).toEqual([
       { what: 'X A B', kind: 'order changed', at: SOON, withdrawn: false },

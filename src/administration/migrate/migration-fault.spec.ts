@@ -10,21 +10,27 @@ function toMessage(fields: Partial<DatabaseError>): string {
 }
 
 describe('the hint about transactions', () => {
-  const routine = 'exec_stmt_dynexecute'; // 0A000 from this routine is an error of commit or copy in EXECUTE
+  const routine = 'exec_stmt_dynexecute'; // this routine of EXECUTE refuses commit and copy with 0A000
 
-  it.each([{ code: '2D000' }, { code: '0A000', routine }])('is given for %j', (fields) => {
+  it.each([
+    { what: '2D000 (invalid_transaction_termination)', fields: { code: '2D000' } },
+    { what: '0A000 (feature_not_supported) from the routine of EXECUTE', fields: { code: '0A000', routine } },
+  ])('is given for $what', ({ fields }) => {
     expect(toMessage(fields)).toMatch(TRANSACTION);
   });
 
   it.each([
-    { code: '22004', routine }, // another error of EXECUTE: its text is null
-    { code: '0A000', routine: 'other' },
-    { code: '0A000', routine, hint: 'Use CREATE TABLE … AS instead.' },
-  ])('is not given for %j', (fields) => {
+    { what: '22004 (the text is null) from the routine of EXECUTE', fields: { code: '22004', routine } },
+    { what: '0A000 from another routine', fields: { code: '0A000', routine: 'other' } },
+    {
+      what: 'an error that has a hint of PostgreSQL',
+      fields: { code: '0A000', routine, hint: 'Use CREATE TABLE … AS instead.' },
+    },
+  ])('is not given for $what', ({ fields }) => {
     expect(toMessage(fields)).not.toMatch(TRANSACTION);
   });
 
-  it("is not given if PostgreSQL's error has a hint", () => {
+  it('is replaced by the hint of PostgreSQL if the error has one', () => {
     const hint = 'Use CREATE TABLE … AS instead.';
     expect(toMessage({ code: '0A000', routine, hint })).toBe(`0100_x.sql: refused\n  ${hint}`);
   });
@@ -41,7 +47,7 @@ it('names the right line after characters that have two UTF-16 units', () => {
   expect(explainFault(error, script).message).toBe('0100_x.sql, line 4: refused');
 });
 
-it('shows 500 characters of a part of an error, because PostgreSQL may quote a whole row', () => {
+it('shows only 500 characters of a detail, because PostgreSQL may quote a whole row in it', () => {
   const error = Object.assign(new DatabaseError('refused', 1, 'error'), { code: '23514', detail: 'x'.repeat(10_000) });
   expect(explainFault(error, { title: '0100_x.sql', sql: 'select 1;' }).message).toMatch(
     /^0100_x\.sql: refused\n {2}x{500}$/,

@@ -61,14 +61,14 @@ it('reports all faults of all files together', async () => {
 
 it.each([
   { encoding: 'latin1', text: 'ÿ' },
-  { encoding: 'utf16le', text: 'y' }, // the bytes of y and U+0000 are valid UTF-8, too
+  { encoding: 'utf16le', text: 'y' }, // its bytes are also valid UTF-8: y and U+0000
 ] as const)('refuses a file in $encoding', async ({ encoding, text }) => {
   expect(await faultsOf(Buffer.from(`${UP}\n${text}`, encoding))).toEqual([
     `${NAME}.sql is not in UTF-8. Save it in that encoding.`,
   ]);
 });
 
-it('reports a folder whose name is that of a migration file', async () => {
+it('reports a folder that is named like a migration file', async () => {
   mkdirSync(join(folderInFolder, '0001_a.sql'));
   expect(await findFaults(folderInFolder)).toEqual([
     '0001_a.sql cannot be read (EISDIR). Make it a file that this user may read.',
@@ -76,10 +76,18 @@ it('reports a folder whose name is that of a migration file', async () => {
 });
 
 it.each([
-  { text: `${DOWN}\na\n${UP}\nb`, message: `1: "${DOWN}" is in the wrong place. One line "${UP}" comes first` },
-  { text: `${UP}\na\n${UP}\nb`, message: `3: "${UP}" is in the wrong place.` },
-  { text: `${UP}\na\n${DOWN}\nb\n${DOWN}`, message: `5: "${DOWN}" is in the wrong place.` },
-])('names the line of a marker in the wrong place: $text', async ({ text, message }) => {
+  {
+    what: 'a down marker before the up marker',
+    text: `${DOWN}\na\n${UP}\nb`,
+    message: `1: "${DOWN}" is in the wrong place. One line "${UP}" comes first`,
+  },
+  { what: 'a second up marker', text: `${UP}\na\n${UP}\nb`, message: `3: "${UP}" is in the wrong place.` },
+  {
+    what: 'a second down marker',
+    text: `${UP}\na\n${DOWN}\nb\n${DOWN}`,
+    message: `5: "${DOWN}" is in the wrong place.`,
+  },
+])('names the line of $what', async ({ text, message }) => {
   const [fault] = await faultsOf(text);
   expect(fault).toContain(`${NAME}.sql, line ${message}`);
 });

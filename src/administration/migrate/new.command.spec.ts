@@ -3,7 +3,7 @@ import { useProgramCopy } from '../../../test/support/project-copy.js';
 
 const { copy } = await useProgramCopy();
 
-it('if the file of `new --from` is missing, says so, and not that migrations are pending', async () => {
+it('`new --from` says that its file is missing, even if migrations are pending', async () => {
   copy.add('0100_pending', 'select 1;');
   expect(await copy.run('migrate', 'new', 'add_codes', '--from', 'typo.csv')).toEqual({
     status: 1,

@@ -78,7 +78,7 @@ it('undoes nothing if a migration that was shown is already undone', async () =>
   expect((await applied()).at(-1)).toBe('0100_first');
 });
 
-it('undoes in a new session if the session that read the list for `down` is lost while a person thinks', async () => {
+it('undoes in a new session if the session that read the list for `down` was lost before the answer', async () => {
   copy.add('0100_first', NOTHING, NOTHING);
   copy.add('0101_second', NOTHING, NOTHING);
   await applyPending(address);
@@ -94,7 +94,7 @@ it('undoes in a new session if the session that read the list for `down` is lost
   expect(undone).toEqual(['0101_second', '0100_first']);
 });
 
-it('lets no other run begin between two migrations that it undoes', async () => {
+it('no other run begins between two migrations that one run undoes', async () => {
   copy.add('0100_first', NOTHING, NOTHING);
   copy.add('0101_second', NOTHING, WAIT);
   await applyPending(address);
@@ -111,7 +111,7 @@ it('lets no other run begin between two migrations that it undoes', async () => 
   await other.query(`select pg_advisory_unlock(${PG_MIGRATE_LOCK_ID})`);
 });
 
-it('names the migration that cannot be read', async () => {
+it('names the migration whose file cannot be read', async () => {
   copy.add('0100_first', WAIT, NOTHING);
   copy.add('0101_second', NOTHING, NOTHING);
   const running = meanwhile(
@@ -121,7 +121,7 @@ it('names the migration that cannot be read', async () => {
   await expect(running).rejects.toThrow(/^0101_second\.sql cannot be read: .*ENOENT.*\.$/);
 });
 
-it('names the command that shows the applied migrations if the connection is lost', async () => {
+it('if the connection is lost, names the command that shows the applied migrations', async () => {
   copy.add('0100_first', 'select pg_terminate_backend(pg_backend_pid());', NOTHING);
   await expect(applyPending(address)).rejects.toThrow(
     /^0100_first\.sql: terminating connection .*\. The connection was lost\. To see what is applied: .*migrate.* status$/,

@@ -23,12 +23,12 @@ function mark(former: readonly Code[], added: readonly Code[]): string[] {
 describe('a code that resembles another code of its type', () => {
   it.each([
     { what: 'case', former: 'standard', added: 'STANDARD' },
-    { what: 'case, where the capital of a letter is two letters', former: 'Straße', added: 'STRASSE' },
+    { what: 'case (SS is the capital form of ß)', former: 'Straße', added: 'STRASSE' },
     { what: 'white space', former: 'Left Message', added: 'LeftMessage' },
     { what: 'a dash', former: 'NO-ANSWER', added: 'NO–ANSWER' },
     { what: 'a minus sign', former: 'NO-ANSWER', added: 'NO\u2212ANSWER' },
     { what: 'leading zeros', former: '007', added: '7' },
-    { what: 'zeros inside', former: 'A-07', added: 'a-7' },
+    { what: 'case and zeros inside', former: 'A-07', added: 'a-7' },
     { what: 'zeros at the end of a decimal number', former: '1.10', added: '1.1' },
     { what: 'a decimal that is zero', former: '101', added: '101.0' },
     { what: 'the Unicode form of an accent', former: 'caf\u00e9', added: 'cafe\u0301' },
@@ -75,7 +75,7 @@ it.each([
   ]);
 });
 
-describe('marks of texts that a spreadsheet or a script has probably made:', () => {
+describe('the marks of new texts', () => {
   it.each([
     {
       mark: 'looks like a day that a spreadsheet made',
@@ -137,7 +137,7 @@ describe('marks of texts that a spreadsheet or a script has probably made:', () 
     { mark: 'has letters of Latin and Hebrew in one word', texts: ['Aס'] },
     { mark: 'has letters of Latin and Arabic in one word', texts: ['Aه'] },
     { mark: 'has a typographic quote', texts: ['“A”', 'O’Hare', '«A»', '„A'] },
-  ])('$mark: $texts', ({ mark: expected, texts }) => {
+  ])('"$mark" is the mark of $texts', ({ mark: expected, texts }) => {
     for (const text of texts) {
       expect(mark([], inType('Typ', text))).toEqual([`code type "Typ": ${JSON.stringify(text)} ${expected}`]);
     }

@@ -7,7 +7,7 @@ describe('a pending migration', () => {
     jest.spyOn(Date, 'now').mockReturnValue(Date.parse('2027-01-05T10:00:00Z'));
   });
 
-  it('is marked, with the name that it needs, if its name is earlier than that of an applied migration', () => {
+  it('is marked, with a new name, if its name is earlier than the name of an applied migration', () => {
     const applied = ['0005_add_views', '20270103000000_ours', '20270101000000_first'];
     expect(markEarlyNames(['20270102000000_theirs', '20270104000000_new'], applied)).toEqual([
       '20270102000000_theirs: if it is applied nowhere yet, rename it to 20270105100000_theirs.sql. Its name is earlier ' +
@@ -15,7 +15,7 @@ describe('a pending migration', () => {
     ]);
   });
 
-  it('keeps its place among other early migrations: the needed names have the same order', () => {
+  it('keeps its place among other marked migrations: their new names have the same order', () => {
     const marks = markEarlyNames(['20270101000000_one', '20270102000000_two'], ['20270103000000_ours']);
     expect(marks.map((mark) => /rename it to (\S+)\./.exec(mark)?.[1])).toEqual([
       '20270105100000_one.sql',
@@ -23,7 +23,7 @@ describe('a pending migration', () => {
     ]);
   });
 
-  it('is not marked if its name is later than those of all applied migrations, or if none is applied', () => {
+  it('is not marked if its name is later than all applied names, or if no migration is applied', () => {
     expect(markEarlyNames(['20270104000000_new'], ['0005_add_views', '20270103000000_ours'])).toEqual([]);
     expect(markEarlyNames(['0001_first', '20270104000000_new'], [])).toEqual([]);
   });
@@ -51,7 +51,7 @@ describe('a time in a migration', () => {
     ]);
   });
 
-  // The patterns must not take ', 3, ' for a text, or the zone of one time for that of the next
+  // A pattern could take ', 3, ' for a quoted text, or the zone of the first time for the zone of the second
   it.each([
     { what: 'a number between two texts', up: `insert into t values ('orderType', 'X', 3, '2031-01-01')` },
     { what: 'another time in a zone', up: `select timestamp '2030-01-01' at time zone 'UTC', 1, '2031-01-01'` },
@@ -64,8 +64,8 @@ describe('a time in a migration', () => {
     { what: 'with UTC', up: `'2031-01-01 00:00 UTC'` },
     { what: 'with an offset', up: `'2031-01-01 00:00:00+00'` },
     { what: 'with the name of a zone', up: `'2031-01-01 00:00 Africa/Abidjan'` },
-    { what: 'before at time zone', up: `timestamp '2031-01-01 00:00' at time zone 'UTC'` },
-    { what: 'before at time zone, after a cast', up: `('2031-01-01'::timestamp) at time zone 'UTC'` },
+    { what: 'with at time zone after it', up: `timestamp '2031-01-01 00:00' at time zone 'UTC'` },
+    { what: 'with a cast and at time zone after it', up: `('2031-01-01'::timestamp) at time zone 'UTC'` },
     { what: 'at which no code begins or ends', up: `'2032-01-01'` },
   ])('$what is not marked', ({ up }) => {
     expect(markTimes(up, '2031-01-01T00:00:00Z')).toEqual([]);

@@ -65,21 +65,21 @@ it.each([
 
 it.each([
   {
-    what: 'the key in force that is the first to expire or be revoked',
+    what: 'the first of all times at which a key expires or is revoked',
     ends: [{ expiresInMs: 9_000 }, { expiresInMs: 5_000 }, { expiresInMs: 8_000, revokedInMs: 6_000 }],
     seconds: '5',
   },
   {
-    what: 'the end of a key that is being rotated',
+    what: 'the time at which a key will be revoked, if the key would expire later',
     ends: [{ expiresInMs: 9_000 }, { expiresInMs: 8_000, revokedInMs: 2_000 }],
     seconds: '2',
   },
   {
-    what: 'no key that has expired or was revoked',
+    what: 'the next time, and not the past time of a key that has expired or was revoked',
     ends: [{ expiresInMs: -1_000 }, { expiresInMs: 9_000, revokedInMs: -1 }, { expiresInMs: 7_000 }],
     seconds: '7',
   },
-  { what: 'nothing, if no key expires', ends: [{}], seconds: '+Inf' },
+  { what: '+Inf, if no key expires', ends: [{}], seconds: '+Inf' },
 ])('the metric of the next expiry shows $what', async ({ ends, seconds }) => {
   const text = await createService(ends).metrics.registry.metrics();
   expect(text).toContain(`\norder_lookup_next_key_expiry_seconds ${seconds}\n`);

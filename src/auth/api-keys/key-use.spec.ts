@@ -79,7 +79,7 @@ it('a write begins only after the former write has ended, so that writes use one
   expect(database.writes).toEqual([['1'], ['2', '3']]);
 });
 
-it('a write is tried although the last one failed, and two failed writes give one line in the log', async () => {
+it('after a failed write the next write is tried, and two failures in a row give one line in the log', async () => {
   database.finishWrite = () => Promise.reject(new Error('permission denied'));
   for (const keyId of ['1', '2']) {
     keyUse.note(keyId);

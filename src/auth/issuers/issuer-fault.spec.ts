@@ -46,7 +46,7 @@ it.each([
   expect(explainFetchError(ADDRESS, Object.assign(new Error(message), { code })).found).toContain(found);
 });
 
-it('an address that cannot be reached has the variables of a proxy as a remedy', () => {
+it('the remedy for an address that cannot be reached names the variables of a proxy', () => {
   const { remedy } = explainFetchError(ADDRESS, Object.assign(new Error('no'), { code: 'ETIMEDOUT' }));
   expect(remedy).toContain('set NODE_USE_ENV_PROXY=1 and HTTPS_PROXY');
 });

@@ -44,7 +44,7 @@ it.each([
   { document: publicJwk, found: 'has a single key' },
   { document: { issuer: 'https://a', jwks_uri: 'https://a/jwks' }, found: 'is metadata and no key set' },
   { document: { keys: Array(1_001).fill(publicJwk) }, found: 'has 1001 keys; at most 1000 are accepted' },
-])('a document that is no key set is refused: $found', ({ document, found }) => {
+])('a document that is no key set, or has too many keys, is refused: $found', ({ document, found }) => {
   expect(() => readKeys('https://a/jwks', document)).toThrow(`https://a/jwks ${found}`);
 });
 
