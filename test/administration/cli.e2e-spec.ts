@@ -58,7 +58,7 @@ it.each([
   expect(shown).toEqual(options);
 });
 
-describe('a wrong command line is refused in one sentence, with status 1:', () => {
+describe('a command that cannot run is refused in one sentence, with status 1:', () => {
   it.each([
     { line: 'keys', sentence: /^a command is missing: issue, .*\. Usage: node dist\/keys\.js .*\n$/ },
     { line: 'keys __proto__', sentence: /^unknown command '__proto__'\. Usage: node dist\/keys\.js .*\n$/ },
@@ -89,7 +89,7 @@ describe('a wrong command line is refused in one sentence, with status 1:', () =
     expect(await run(line)).toEqual({ status: 1, stdout: '', stderr });
   });
 
-  /** The variables of a script that npm runs. The settings of npm are not options of the command. */
+  /** The variables that npm sets for its script. The npm settings yes and json are not options of the command. */
   const ofNpm = {
     npm_lifecycle_event: 'migrate',
     npm_config_yes: '',
@@ -108,7 +108,7 @@ describe('a wrong command line is refused in one sentence, with status 1:', () =
         /^too many .* Usage: npm run migrate -- new .*\. Without "--", npm reads the options itself and .*\.\n$/,
     },
     { line: 'migrate plan --flag', sentence: /^unknown option '--flag'\. Usage: npm run migrate -- plan [^.]*\n$/ },
-  ])('$line, although npm runs it and its settings yes and json are in the variables', async ({ line, sentence }) => {
+  ])('npm run $line, also if the variables npm_config_yes and npm_config_json exist', async ({ line, sentence }) => {
     const stderr = expect.stringMatching(sentence);
     const [program = '', ...words] = line.split(' ');
     copy.environment = ofNpm;
@@ -117,7 +117,7 @@ describe('a wrong command line is refused in one sentence, with status 1:', () =
 });
 
 describe('if the reader closes the output early', () => {
-  /** With these codes the output of a command is larger than a pipe. */
+  /** With these codes, `migrate plan --full` and `migrate drift` print more than the buffer of a pipe can contain. */
   const insertCodes = `insert into communication_code select 'T', n, 'x' from generate_series(1, 5000) n;`;
   const deleteCodes = `delete from communication_code where code_type = 'T';`;
   let database: TestDatabase;
@@ -127,7 +127,7 @@ describe('if the reader closes the output early', () => {
   });
   afterAll(() => database.drop());
 
-  // Status 2: the plan can break clients, somebody has changed codes by hand, and the doctor has no issuer
+  // The status is 2, because the plan can break clients, codes were changed by hand, and the doctor has no issuer
   it.each([
     { line: 'migrate plan --full', reader: 'head -n 1', status: 2 },
     { line: 'migrate drift', reader: 'head -n 1', status: 2 },
@@ -144,7 +144,7 @@ describe('if the reader closes the output early', () => {
     expect(await database.query('select from communication_code')).toHaveLength(5_000);
   });
 
-  /** Runs a pipe in a shell, which prints the status of the command on standard error. */
+  /** Pipes a command into a reader in a shell. The shell prints the status of the command on standard error. */
   function pipe(line: string, reader: string): Promise<Outcome> {
     const [program = '', ...words] = line.split(' ');
     const command = `"${process.execPath}" dist/${program}.js ${words.join(' ')}`;
@@ -188,7 +188,7 @@ describe('each command opens one session:', () => {
   });
 });
 
-it('settings of the database and foreign functions in public change neither output nor effect of a command', async () => {
+it('a command does the same with other settings of the database, and with functions of others in public', async () => {
   copy.add(
     '0100_list',
     `insert into code_list (name) values ('harmless');`,
@@ -232,7 +232,7 @@ it('settings of the database and foreign functions in public change neither outp
   }
 });
 
-/** Inserts rows, and makes a schema with tables that have the names of ours. */
+/** Inserts rows, and creates a schema `other` whose tables have the names of our tables. */
 async function fill(database: TestDatabase): Promise<void> {
   await database.query(
     `create schema other; create table other.api_key (like public.api_key including all);
@@ -256,7 +256,7 @@ async function addUnusualSettings({ name, query }: TestDatabase): Promise<void> 
     await query(`alter database ${name} set ${setting}`);
 }
 
-/** Adds functions and operators that fail. PostgreSQL prefers them, because its own functions take any type. */
+/** Adds functions and operators that fail. PostgreSQL prefers them to its own, because their types fit exactly. */
 async function addForeignFunctions({ query }: TestDatabase): Promise<void> {
   for (const foreign of [
     'format(text, text, text, text, text, text, text) returns text',

@@ -77,7 +77,7 @@ it('the doctor waits for a lock of the codes, so that a table that is being repl
 
 it('the doctor says how to find the session that locks the codes', async () => {
   const locked = await createDatabaseToDamage();
-  // With a real lock, the doctor would wait for lockMs of the transaction kind `read`
+  // The function fails as a locked table does. A real lock would make the test wait for lockMs of the kind `read`
   await locked.query(`create function fail_to_lock() returns boolean language plpgsql as $$ begin
       raise lock_not_available using message = 'canceling statement due to lock timeout';
     end $$;
@@ -116,7 +116,7 @@ function cutIntoPieces(credential: string): string[] {
   return credential.match(/[^.]{20}/g) ?? [];
 }
 
-it('the doctor prints the lines of the database while it still waits for the issuer', async () => {
+it('the doctor prints what it found in the database while it still waits for the issuer', async () => {
   issuer.fault = 'silent metadata';
   const environment = { DATABASE_URL: database.urlOf('order_lookup_service'), ...issuer.environment };
   const { child, output, ended } = startProgram([process.execPath, 'dist/doctor.js'], PROJECT, environment);
@@ -136,11 +136,11 @@ it('the doctor asks the second issuer while it still waits for the first one', a
   };
   const { child, output, ended } = startProgram([process.execPath, 'dist/doctor.js'], PROJECT, environment);
   await until(async () => second.hits.has('/jwks'), { during: ended });
-  const before = output.stdout;
+  const printedWhileWaiting = output.stdout;
   child.kill();
   await ended;
   await second.close();
-  expect(before).not.toMatch(/^\w+ +issuer/m);
+  expect(printedWhileWaiting).not.toMatch(/^\w+ +issuer/m);
 });
 
 describe('the doctor compares the clock of the machine with the clock of the database:', () => {
@@ -152,7 +152,7 @@ describe('the doctor compares the clock of the machine with the clock of the dat
 
   const MAY_BE_REFUSED = 'Calls with good tokens may be refused. Correct clock.';
   const ARE_ANSWERED = 'Calls are answered.';
-  // The doctor warns from NOTICEABLE_OFFSET_MS on, and CLOCK_SKEW_SECONDS or more are a fault
+  // An offset of NOTICEABLE_OFFSET_MS or more is a warning, and one of CLOCK_SKEW_SECONDS or more is a fault
   it.each([
     {
       clock: 'an hour ahead',
@@ -181,13 +181,13 @@ describe('the doctor compares the clock of the machine with the clock of the dat
   });
 });
 
-it('if one of two issuers is away, the doctor says only that good tokens may be refused', async () => {
+it('if one of two issuers does not answer, the doctor says that good tokens may be refused', async () => {
   const stdout = await doctor({ environment: { OAUTH_ISSUER: `${issuer.url},http://127.0.0.1:1` } });
   expect(stdout).toMatch(/^fault {4}issuer .*\n +→ Start the issuer, or correct host and port/m);
   expect(stdout).toContain('Calls with good tokens may be refused. Correct issuer.');
 });
 
-it('if both of two issuers are away, the doctor says that a new replica would not answer calls', async () => {
+it('if neither of two issuers answers, the doctor says that a new replica would not answer calls', async () => {
   const stdout = await doctor({ environment: { OAUTH_ISSUER: 'http://127.0.0.1:1,http://127.0.0.1:2' } });
   expect(stdout).toMatch(lastLineIfNoCallIsAnswered('issuer'));
 });
@@ -364,7 +364,7 @@ describe('the doctor finds a fault of the database:', () => {
     expect(await examine(other)).toMatch(/^ok {7}owner/m);
   });
 
-  it('missing triggers, and names for each the migration that creates it', async () => {
+  it('missing triggers, and names the migration that creates each trigger', async () => {
     const other = await createDatabaseToDamage();
     const triggers = await other.query<{ table: string; trigger: string }>(
       `select tgrelid::regclass::text as table, tgname as trigger
@@ -400,9 +400,9 @@ describe('the doctor finds a fault of the database:', () => {
   });
 });
 
-it('the doctor calls none of the functions and operators that others have put into public', async () => {
+it('the doctor calls no function and no operator that others have put into the schema public', async () => {
   const other = await createDatabaseToDamage();
-  // The doctor prints statements for these faults, but none for the function of the extension
+  // The doctor reports the trigger and the owner of code_list. It ignores similarity, which belongs to the extension
   await other.query(
     `drop trigger record_update on api_key;
      create extension pg_trgm;
@@ -466,8 +466,8 @@ describe('for a credential that does not pass', () => {
     const stdout = await doctor({ credentials, environment: settings });
     expect(faultsOf(stdout, 'access token')).toEqual(sentencesOf(tokens));
     expect(faultsOf(stdout, 'API key')).toEqual(sentencesOf(keys));
-    const advices = ['fewer groups', 'add it to OAUTH_CLIENTS', 'Ask an issuer of OAUTH_ISSUER'];
-    for (const advice of advices) expect(stdout).toContain(advice);
+    const remedies = ['fewer groups', 'add it to OAUTH_CLIENTS', 'Ask an issuer of OAUTH_ISSUER'];
+    for (const remedy of remedies) expect(stdout).toContain(remedy);
     for (const part of credentials.flatMap(cutIntoPieces)) expect(stdout).not.toContain(part);
     const refused = `API key 1, .*, access token ${tokens.length}`;
     expect(stdout).toMatch(new RegExp(`\\nCalls are answered\\. Refused: ${refused}\\.\\n$`));

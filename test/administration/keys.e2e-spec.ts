@@ -24,7 +24,7 @@ interface StoredKey {
 }
 
 const DAY_MS = 86_400_000;
-const MINUTES_OF_A_DAY = 1_440;
+const MINUTES_IN_A_DAY = 1_440;
 const UNITS = 'm minutes, h hours, d days, w weeks, y years';
 
 const database = await createDatabase();
@@ -93,7 +93,7 @@ describe('keys issue', () => {
     { duration: '90d', days: 90 },
     { duration: '2w', days: 14 },
     { duration: '6h', days: 1 / 4 },
-    { duration: '5m', days: 5 / MINUTES_OF_A_DAY },
+    { duration: '5m', days: 5 / MINUTES_IN_A_DAY },
   ])('issues a key that expires after $duration, and says so', async ({ duration, days }) => {
     const begunAtMs = Date.now();
     const { stdout } = await keys('issue', '--client', 'c', '--expires-in', duration);
@@ -146,7 +146,7 @@ it.each([
   },
   { words: ['revoke', 'ols_x'], reason: /^(?!.*ols_x)There is no key/ },
   { words: ['rotate', 'ols_x'], reason: /^(?!.*ols_x)There is no key/ },
-])('keys $words is refused with the reason, and without a word that could be a key', async ({ words, reason }) => {
+])('keys $words is refused, and the message never repeats a word that could be a key', async ({ words, reason }) => {
   expect(await keys(...words)).toEqual(refusedFor(reason));
 });
 
@@ -156,18 +156,40 @@ it('keys issue --help names the units of a duration', async () => {
 });
 
 describe('keys list', () => {
+  interface ListedKey {
+    readonly client: string;
+    readonly state: string;
+    readonly lastUsedAt: string | null;
+  }
+
+  /** Lists keys with these options. Returns only the keys of the next test, whose clients begin with `list-`. */
+  async function readListed(...words: string[]): Promise<ListedKey[]> {
+    const all = await runForJson<ListedKey[]>('list', ...words);
+    return all
+      .filter(({ client }) => client.startsWith('list-'))
+      .map(({ client, state, lastUsedAt }) => ({ client, state, lastUsedAt }));
+  }
+
+  function clientsOf(list: readonly ListedKey[]): string[] {
+    return list.map(({ client }) => client);
+  }
+
   it('shows the state and the times of each key, and never a key or a hash', async () => {
     const inForce = await issue('list-a');
-    const ended = await issue('list-b', '--expires-in', '9d');
-    const expired = await issue('list-c', '--expires-in', '9d');
-    const ending = await issue('list-d');
-    const temporary = await issue('list-e', '--expires-in', '9d');
-    await keys('revoke', ended.id);
-    await updateKey(expired.id, `created_at = now() - interval '2 d', expires_at = now() - interval '1 d'`);
-    await updateKey(ending.id, `revoked_at = now() + interval '20 d'`);
     await database.query(`insert into api_key_use values ($1, '2026-11-21T08:00Z')`, [inForce.id]);
-    // A row that is older than the constraint may have an invisible character in its name
-    await updateKey(ended.id, `client = E'list-b\\u200b'`);
+
+    const revoked = await issue('list-b', '--expires-in', '9d');
+    await keys('revoke', revoked.id);
+    // A key from an earlier release may have an invisible character in its name. The constraint ignores revoked keys
+    await updateKey(revoked.id, `client = E'list-b\\u200b'`);
+
+    const expired = await issue('list-c', '--expires-in', '9d');
+    await updateKey(expired.id, `created_at = now() - interval '2 d', expires_at = now() - interval '1 d'`);
+
+    const rotated = await issue('list-d');
+    await updateKey(rotated.id, `revoked_at = now() + interval '20 d'`);
+
+    const temporary = await issue('list-e', '--expires-in', '9d');
 
     expect(await readListed()).toEqual([
       { client: 'list-a', state: 'in force', lastUsedAt: '2026-11-21T08:00:00.000Z' },
@@ -180,16 +202,16 @@ describe('keys list', () => {
     expect(clientsOf(await readListed('--expiring', '30d'))).toEqual(['list-d', 'list-e']);
 
     const { stdout } = await keys('list');
-    for (const { key } of [inForce, ended, expired, ending, temporary]) {
+    for (const { key } of [inForce, revoked, expired, rotated, temporary]) {
       expect(stdout).not.toContain(key);
       expect(stdout).not.toContain(hashApiKey(key));
     }
     expect(stdout).toMatch(/^id +state +created +until +used +client\n/);
-    const revokedAt = (await readStored(ended.id))?.revokedAt?.toISOString();
+    const revokedAt = (await readStored(revoked.id))?.revokedAt?.toISOString();
     for (const line of [
       `${inForce.id}  in force  \\S+Z  never {19}  2026-11-21T08:00:00.000Z  list-a`,
-      `${ended.id}  revoked {3}\\S+Z  ${revokedAt}  never {19}  list-b\\\\u200b`,
-      `${ending.id}  rotated {3}\\S+Z  \\S+Z  never {19}  list-d`,
+      `${revoked.id}  revoked {3}\\S+Z  ${revokedAt}  never {19}  list-b\\\\u200b`,
+      `${rotated.id}  rotated {3}\\S+Z  \\S+Z  never {19}  list-d`,
     ])
       expect(stdout).toMatch(new RegExp(`^${line}$`, 'm'));
   });
@@ -201,24 +223,6 @@ describe('keys list', () => {
     const { stdout: ofNobody } = await keys('list', '--client', 'nobody');
     expect(ofNobody).toBe('There are no keys.\n');
   });
-
-  interface ListedKey {
-    readonly client: string;
-    readonly state: string;
-    readonly lastUsedAt: string | null;
-  }
-
-  /** Returns the keys that the test of the whole list has issued. */
-  async function readListed(...words: string[]): Promise<ListedKey[]> {
-    const all = await runForJson<ListedKey[]>('list', ...words);
-    return all
-      .filter(({ client }) => client.startsWith('list-'))
-      .map(({ client, state, lastUsedAt }) => ({ client, state, lastUsedAt }));
-  }
-
-  function clientsOf(list: readonly ListedKey[]): string[] {
-    return list.map(({ client }) => client);
-  }
 });
 
 it('keys revoke ends a key now, also if a rotation would end it later, and a second revoke changes nothing', async () => {
@@ -233,7 +237,7 @@ it('keys revoke ends a key now, also if a rotation would end it later, and a sec
 
 it("keys revoke shows invisible characters of a client's name, as keys list does", async () => {
   const { id } = await issue('seen');
-  await updateKey(id, `revoked_at = now()`); // for a key in force the constraint would refuse the name
+  await updateKey(id, `revoked_at = now()`); // the constraint accepts the name below only for a revoked key
   await updateKey(id, `client = E'In\\u200bvisible'`);
   const { stdout } = await keys('revoke', id);
   expect(stdout).toContain(String.raw` of In\u200bvisible is revoked since `);
@@ -244,11 +248,11 @@ describe('keys rotate', () => {
     const begunAtMs = Date.now();
     const first = await issue('Acme TMS', '--expires-in', '90d');
     await updateKey(first.id, `created_at = created_at - interval '30 d'`);
-    const lifetimeDays = 30 + 90;
+    const lifetimeDays = 30 + 90; // the first key was created 30 days ago, and expires in 90 days
     const second = await runForJson<RotatedKey>('rotate', first.id, '--overlap', '2d');
-    const end = (await readStored(first.id))?.revokedAt;
-    expect(second.former).toEqual({ id: first.id, endsAt: end?.toISOString() });
-    expectEnd(end, 2, begunAtMs);
+    const endOfFirst = (await readStored(first.id))?.revokedAt;
+    expect(second.former).toEqual({ id: first.id, endsAt: endOfFirst?.toISOString() });
+    expectEnd(endOfFirst, 2, begunAtMs);
     expectEnd(second.expiresAt, lifetimeDays, begunAtMs);
     expect(await readStored(second.id)).toMatchObject({
       client: 'Acme TMS',
@@ -257,7 +261,7 @@ describe('keys rotate', () => {
     });
     const again = await keys('rotate', first.id);
     expect(again).toEqual(refusedFor(/^The key is rotated\. Only a key in force can be/));
-    expect((await readStored(first.id))?.revokedAt).toEqual(end);
+    expect((await readStored(first.id))?.revokedAt).toEqual(endOfFirst);
   });
 
   it.each([

@@ -28,7 +28,7 @@ it.each([
   const { child, ended } = startProgram(command, PROJECT, { DATABASE_URL: url });
   const [socket] = await connected;
   child.kill(signal);
-  // Without a listener the status would be null, and a command that is process 1 of a container would not end
+  // Without a listener for the signal, the status would be null. As process 1 of a container, the command would not end
   expect((await ended).status).toBe(status);
   socket.destroy();
 });

@@ -11,7 +11,7 @@ import { Verifier } from '../support/verifier.js';
 const MAX_REMEMBERED_BYTES = 8 * 1024 ** 2;
 /** A claim that makes a token a little smaller than the largest token. */
 const PADDING = 'x'.repeat(8_500);
-/** So many tokens with PADDING are together larger than MAX_REMEMBERED_BYTES. */
+/** A number of tokens with PADDING that together are larger than MAX_REMEMBERED_BYTES. */
 const TOO_MANY_TOKENS = 800;
 const ACCEPTED = expect.objectContaining({ outcome: 'accepted' });
 const EXPIRED = { outcome: 'refused', reason: 'expired', tokenClient: 'tests' };
@@ -89,7 +89,7 @@ describe('a verified token', () => {
     }
     await verifier.verify(inUse);
     const before = await verifiedCount();
-    expect(before).toBe(TOO_MANY_TOKENS); // each was verified once, also the token in use, which is the oldest
+    expect(before).toBe(TOO_MANY_TOKENS); // each token was verified once, so `inUse` was never forgotten
     let rememberedBytes = inUse.length;
     for (const token of others.toReversed()) {
       await verifier.verify(token);
@@ -105,7 +105,7 @@ describe('a verified token', () => {
     const spaces = ' '.repeat(14 * 1024);
     const before = usedHeap();
     for (const token of tokens) {
-      const header = Buffer.from(`Bearer${spaces}${token}`).toString('latin1'); // one string in memory, like a header
+      const header = Buffer.from(`Bearer${spaces}${token}`).toString('latin1'); // one string in memory, as a header is
       expect(await verifier.tokens.verify(header)).toEqual(ACCEPTED);
     }
     expect(usedHeap() - before).toBeLessThan(4 * 1024 ** 2); // together the headers have 7 MiB

@@ -19,8 +19,8 @@ const world = processWorld({
   environment: { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl },
 });
 
-// Node.js 20 and 22.12 ignore NODE_USE_ENV_PROXY, so there this test shows nothing. To run it on other versions, use
-// `npm run test:node`.
+// Node.js 20 and 22.12 ignore NODE_USE_ENV_PROXY, so on these versions this test shows nothing. To run it on other
+// versions, use `npm run test:node`.
 it('the service asks an issuer on this machine without the proxy that NODE_USE_ENV_PROXY switches on', async () => {
   expect(await world.get('/orders-update-api/supported-values')).toMatchObject({ status: 200 });
   expect(requestsToProxy).toEqual([]);

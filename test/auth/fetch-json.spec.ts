@@ -1,4 +1,4 @@
-// Answers of issuers over real connections. For each fault the error has the right sentence.
+// Tests how answers of issuers are read over real connections, and which reason an error names for each fault.
 import dns, { type LookupAddress } from 'node:dns';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ async function serveRaw(answer: string | Buffer): Promise<string> {
   return serve(server);
 }
 
-it('an answer with another status than 200 closes the connection, without a wait for its body', async () => {
+it('if the status of an answer is not 200, the connection is closed without a wait for the body', async () => {
   // The mock removes the time limit, so that nothing else closes the connection
   jest.spyOn(AbortSignal, 'timeout').mockReturnValue(new AbortController().signal);
   const server = createServer();
@@ -94,7 +94,10 @@ it('an answer that is not complete within the time limit fails with a reason tha
   await expect(fetchJson(`http://${await serveRaw('')}`)).rejects.toThrow('gives no whole answer within 10 s');
 });
 
-/** A server that accepts nobody until the gate opens. Two connections fill its queue: packets of others are dropped. */
+/**
+ * A server that accepts no connection until the gate opens. Two connections fill its queue. Then the kernel drops the
+ * first packet of each further connection.
+ */
 const FULL_SERVER = `
   const { createServer } = require('node:http');
   const { parentPort, workerData: gate } = require('node:worker_threads');
@@ -105,7 +108,7 @@ const FULL_SERVER = `
   });
 `;
 
-it('a fetch waits longer than 250 ms, the limit of Node.js for each address, if the first packet is lost', async () => {
+it('if the first packet is lost, a fetch waits longer than 250 ms, the limit of Node.js for each address', async () => {
   const gate = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(FULL_SERVER, { eval: true, workerData: gate });
   const [port] = (await once(worker, 'message')) as [number];
@@ -200,10 +203,10 @@ it('a server without TLS at an https address fails with the reason "does not spe
   });
   afterAll(() => authority.remove());
 
-  it('is offered only HTTP/1.1, because all fetches would share one connection of HTTP/2', async () => {
+  it('is offered only HTTP/1.1, so that a server which speaks only HTTP/2 fails with a clear reason', async () => {
     const { cert, key } = authority.issue('issuer', 'IP:127.0.0.1');
     const offered: string[] = [];
-    // The callback accepts none of the offered protocols, as a server that speaks only HTTP/2
+    // Like a server that speaks only HTTP/2, the callback accepts none of the offered protocols
     const ALPNCallback = ({ protocols }: { protocols: string[] }): undefined => {
       offered.push(...protocols);
     };

@@ -1,4 +1,4 @@
-// An issuer that does not answer, at the start or later. The test moves the clock.
+// Tests what callers get while an issuer does not answer, at the start or later. The tests move the clock.
 import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Issuer, type SigningKey, createSigningKeys } from '../support/issuer.js';
 import { Verifier } from '../support/verifier.js';
@@ -67,7 +67,7 @@ it('the keys of an issuer that needs 9 s for an answer are used, because the lim
 });
 
 describe('after the first keys', () => {
-  it('each fetch of an equal key set resets their age, and remembered tokens are not verified again', async () => {
+  it('a fetch of an equal key set resets the age of the keys, and no remembered token is verified again', async () => {
     await verifier.start();
     const { keys: former } = verifier.issuer;
     await verifier.pass(MINUTE_SECONDS);
@@ -98,7 +98,7 @@ describe('after the first keys', () => {
     expect(Date.now() - Number(refusal?.callersRefusedAt)).toBeGreaterThanOrEqual(MINUTE_SECONDS * 1_000);
   });
 
-  it('an issuer that begins to fail is asked each 5 s, and its return is a line in the log', async () => {
+  it('an issuer that begins to fail is asked each 5 s, and the log says when it works again', async () => {
     await verifier.start();
     source.fault = 'status 500';
     const attempts = [0, 1, 2, 3].map((failures) => REFRESH_SECONDS + failures * RETRY_SECONDS);

@@ -19,7 +19,7 @@ import { Verifier } from '../support/verifier.js';
 const MINUTE_SECONDS = 60;
 /** The time between the starts of two fetches, REFRESH_INTERVAL_MS of key-set.ts. */
 const REFRESH_SECONDS = 35;
-/** The least time from the start of a fetch to one for an unknown key id, RETRY_INTERVAL_MS of key-set.ts. */
+/** The least time from the start of a fetch to a fetch for an unknown key id, RETRY_INTERVAL_MS of key-set.ts. */
 const RETRY_SECONDS = 5;
 
 let issuer: Issuer;
@@ -62,7 +62,7 @@ async function refusalOf(token: string): Promise<string | undefined> {
 }
 const withoutKeyId = ({ jwk }: SigningKey): JWK => ({ ...jwk, kid: undefined });
 
-/** Returns the status for this token. Moves the clock until the answer has come: by one second or more. */
+/** Returns the status for this token. Moves the clock forward, second by second, until the answer has come. */
 async function statusInTime(token: string): Promise<number> {
   const answer: { status?: number } = {};
   const ask = async (): Promise<void> => {
@@ -73,7 +73,7 @@ async function statusInTime(token: string): Promise<number> {
   return answer.status;
 }
 
-/** Returns a token with this header and this signature. The test makes signatures that jose would refuse to make. */
+/** Returns a token with this header, signed by this function. jose would refuse to make some of these signatures. */
 function tokenSignedBy(
   header: { readonly alg: string; readonly kid: unknown },
   signatureOf: (content: Buffer) => Buffer,
@@ -111,7 +111,7 @@ describe('a key set', () => {
     expect(await statusOfNewToken()).toBe(200);
   });
 
-  it('may have two keys with the same id: if one is withdrawn, only tokens of that key are refused', async () => {
+  it('may have two keys with the same id: if one key is withdrawn, only its tokens are refused', async () => {
     const rsa = await createSigningKey('RS256', 'twin');
     const ec = await createSigningKey('ES256', 'twin');
     issuer.published.push(rsa.jwk, ec.jwk);
@@ -140,7 +140,7 @@ describe('a key set', () => {
     await verifier.pass(MINUTE_SECONDS);
     for (const key of [twice, issuer.signer]) expect(await statusOfNewToken(key)).toBe(200);
     expect(await statusOf(strong.token)).toBe(200);
-    expect(await statusOfTokenWith({ kid: undefined })).toBe(200); // several keys fit, and the last one verifies it
+    expect(await statusOfTokenWith({ kid: undefined })).toBe(200); // several keys fit, and one of them verifies it
     expect(await statusOf(weak.token)).toBe(401);
     expect(await statusOfNewToken(leaked)).toBe(401);
     for (const { kid } of [forEncryption, broken]) expect(await statusOfTokenWith({ kid })).toBe(401);
@@ -186,13 +186,6 @@ describe('a key set', () => {
     },
   );
 
-  it('is fetched with metadata, and equal metadata keep their object, so that no OpenAPI document is made again', async () => {
-    const { metadata } = verifier.issuer;
-    await verifier.pass(MINUTE_SECONDS);
-    expect(metadata?.issuer).toBe(issuer.url);
-    expect(verifier.issuer.metadata).toBe(metadata);
-  });
-
   it('is fetched from its former address while the metadata name another issuer', async () => {
     issuer.metadata = { issuer: other.url, jwks_uri: `${other.url}/jwks` };
     await issuer.rotate('new');
@@ -206,7 +199,7 @@ describe('a key set', () => {
 
 describe('a token that no key verifies', () => {
   it('is refused without a fetch if its key id is known', async () => {
-    await verifier.pass(RETRY_SECONDS); // a fetch would be allowed
+    await verifier.pass(RETRY_SECONDS); // from now on an unknown key id may cause a fetch
     const forged = [
       { key: stranger, header: { kid: issuer.signer.kid } },
       { header: { kid: 'ec-1' } }, // the key of this id is for another algorithm
@@ -225,14 +218,14 @@ describe('a token that no key verifies', () => {
     },
   );
 
-  it('causes a fetch only if the last fetch was 5 s ago or earlier, and is refused', async () => {
+  it('is refused, and causes a fetch only if the last fetch began 5 s ago or earlier', async () => {
     const statuses: number[] = [];
     const asked = await verifier.pass(12, async () => statuses.push(await statusOfTokenWith({ kid: 'x' })));
     expect(new Set(statuses)).toEqual(new Set([401]));
     expect(asked).toEqual([RETRY_SECONDS, 2 * RETRY_SECONDS]);
   });
 
-  it('gets 503 if its fetch fails, and the fetch is repeated after 5 s', async () => {
+  it('gets 503 if the fetch that it caused fails, and the fetch is repeated after 5 s', async () => {
     await verifier.pass(RETRY_SECONDS);
     issuer.fault = 'status 500';
     const verdict = { outcome: 'undecided', reason: 'signing-keys-not-fetched' };
@@ -252,7 +245,7 @@ describe('a token that no key verifies', () => {
     expect(issuer.jwksHits).toBe(2);
   });
 
-  it('waits 2 s at most, and the fetch goes on, so that the next call has the key', async () => {
+  it('gets 503 after a wait of 2 s, and the fetch goes on, so that the next call gets 200', async () => {
     await verifier.pass(RETRY_SECONDS);
     const key = await issuer.rotate('slowly-published');
     issuer.fault = 'held';
@@ -291,7 +284,7 @@ describe('a token that no key verifies', () => {
   it('causes a fetch of keys also while the issuer gives no metadata, and gets 200 if the key set has its key', async () => {
     await verifier.pass(30);
     issuer.fault = 'silent metadata';
-    await verifier.pass(6); // the fetch by the timer, after 35 s, now waits for the metadata
+    await verifier.pass(6); // after 35 s the timer has begun a fetch, which waits for the metadata
     const key = await issuer.rotate('beside-silent-metadata');
     await verifier.pass(RETRY_SECONDS);
     expect(await statusOfNewToken(key)).toBe(200);
@@ -337,21 +330,21 @@ describe('a rotation', () => {
         return statusOf(await issuer.token({ key: stranger, header: headerOf(index) }));
       };
       const flood = () => Promise.all([forge(), forge(), forge(), forge()]);
-      const before = await verifier.pass(20, flood);
+      const askedBefore = await verifier.pass(20, flood);
       await issuer.rotate('new');
-      const published = await verifier.pass(RETRY_SECONDS, flood);
+      const askedWhenPublished = await verifier.pass(RETRY_SECONDS, flood);
       const token = await issuer.token();
       const statuses = new Set<number>();
-      const after = await verifier.pass(120, async () => {
+      const askedAfter = await verifier.pass(120, async () => {
         const forged = flood();
         statuses.add(await statusOf(token));
         await forged;
       });
       expect([...statuses]).toEqual([200]);
-      const fetches = [...before, ...published, ...after].length;
-      const passed = 20 + RETRY_SECONDS + 120;
-      const fetchesForTokens = passed / RETRY_SECONDS;
-      const fetchesByTimer = passed / REFRESH_SECONDS;
+      const fetches = askedBefore.length + askedWhenPublished.length + askedAfter.length;
+      const passedSeconds = 20 + RETRY_SECONDS + 120;
+      const fetchesForTokens = passedSeconds / RETRY_SECONDS;
+      const fetchesByTimer = passedSeconds / REFRESH_SECONDS;
       expect(fetches).toBeLessThanOrEqual(fetchesForTokens + fetchesByTimer);
     },
   );
@@ -481,7 +474,7 @@ describe('an issuer', () => {
     await expect(discover(name, { OAUTH_ALLOW_HTTP: false }, published)).rejects.toThrow(fault);
   });
 
-  it('may use plain http only with OAUTH_ALLOW_HTTP=true, and its key set may only if the issuer does', async () => {
+  it('may use plain http only with OAUTH_ALLOW_HTTP=true, and its key set only if the issuer uses http', async () => {
     const metadata = { issuer: 'http://a', jwks_uri: 'http://a/jwks' };
     expect(await discover('http://a', { OAUTH_ALLOW_HTTP: true }, publish(metadata))).toMatchObject(metadata);
     const withHttp = publish({ issuer: 'https://a', jwks_uri: 'http://a/jwks' });
@@ -534,7 +527,14 @@ describe('an issuer', () => {
     ]);
   });
 
-  it('with OAUTH_JWKS_URI may publish no metadata, and the log has no warning', async () => {
+  it('with unchanged metadata keeps the same metadata object, so that no OpenAPI document is made again', async () => {
+    const { metadata } = verifier.issuer;
+    await verifier.pass(MINUTE_SECONDS);
+    expect(metadata?.issuer).toBe(issuer.url);
+    expect(verifier.issuer.metadata).toBe(metadata);
+  });
+
+  it('with OAUTH_JWKS_URI needs no metadata, and the log has no warning', async () => {
     const variables = { OAUTH_ISSUER: ['accounts'], OAUTH_JWKS_URI: [`${issuer.url}/jwks`] };
     const configured = await new Verifier([issuer], variables).start();
     expect(await configured.findStatus(await issuer.token({ claims: { iss: 'accounts' } }))).toBe(200);
@@ -551,7 +551,7 @@ describe('an issuer', () => {
   });
 });
 
-/** Returns a fetch to which all addresses answer with these metadata. */
+/** Returns a fetch function that gets these metadata from every address. */
 function publish(metadata: object) {
   return jest.fn<(address: string) => Promise<unknown>>().mockResolvedValue(metadata);
 }

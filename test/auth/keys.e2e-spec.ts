@@ -17,47 +17,29 @@ type Headers = Record<string, string | undefined>;
 const REALM = 'realm="order-lookup-services"';
 const CHALLENGES = `ApiKey ${REALM}, header="Api-Key", Bearer ${REALM}`;
 const PATH: string = PATHS.orderUpdate;
-const VERTICAL_TAB = '\u000b';
-const special = {
-  revoked: generateApiKey(),
-  expired: generateApiKey(),
-  foreign: 'a key of another system',
-  handMade: 'ols_a key that somebody made by hand',
-};
-let requestCount = 0;
-let proxy: Proxy;
-afterAll(() => proxy?.close());
+const REVOKED_KEY = generateApiKey();
+const EXPIRED_KEY = generateApiKey();
+const KEY_OF_ANOTHER_SYSTEM = 'a key of another system';
+const HAND_MADE_KEY = 'ols_a key that somebody made by hand';
 
-const timeIn = (seconds: number): string => new Date(Date.now() + seconds * 1000).toISOString();
-useMovableClock(); // before `localWorld`, because it must come before the first service
+const secondsFromNow = (seconds: number): string => new Date(Date.now() + seconds * 1000).toISOString();
+useMovableClock(); // the last test moves this clock, which must be replaced before the first service starts
 const world = localWorld({
   prepare: async (database) => {
-    // Some companies make the transactions of reading roles read-only by default. The last use of a key is still noted
+    // Some companies set this for roles that only read. The service must still store the last use of a key
     await database.query(`do $$ begin execute format(
       'alter role order_lookup_service in database %I set default_transaction_read_only = on', current_database()); end $$`);
-    await issueKey(database, { key: special.revoked, revokedAt: timeIn(-1) });
-    await issueKey(database, { key: special.expired, expiresAt: timeIn(-3_600) });
-    await issueKey(database, { key: special.handMade });
-    await issueKey(database, { key: special.foreign, expiresAt: timeIn(86_400) });
+    await issueKey(database, { key: REVOKED_KEY, revokedAt: secondsFromNow(-1) });
+    await issueKey(database, { key: EXPIRED_KEY, expiresAt: secondsFromNow(-3_600) });
+    await issueKey(database, { key: HAND_MADE_KEY });
+    await issueKey(database, { key: KEY_OF_ANOTHER_SYSTEM, expiresAt: secondsFromNow(86_400) });
   },
 });
 
-/** Sends a request with these headers to one of the operations, which take turns. */
+let requestCount = 0;
+/** Sends a request with valid credentials, in which these headers are replaced, to the next operation. */
 const ask = (headers: Headers) => world.get(ALL_PATHS[requestCount++ % ALL_PATHS.length] as string, { headers });
 const statusOf = async (headers: Headers): Promise<number> => (await ask(headers)).status;
-/** Returns a token that looks like a token of the issuer, but has random bytes as its signature. */
-function forged(kid: string): string {
-  const [, claims] = world.token.split('.');
-  const signature = randomBytes(256).toString('base64url');
-  return `Bearer ${encodePart({ alg: 'RS256', kid })}.${claims}.${signature}`;
-}
-/** Sends exactly these header lines, one byte for each character. Returns the status of the answer. */
-async function rawStatus(headers: string): Promise<number> {
-  const reader = await Reader.to(world.service.url);
-  const { status } = await reader.ask(Buffer.from(`GET ${PATH} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`, 'latin1'));
-  reader.close();
-  return status;
-}
 
 function withOtherLastCharacter(key: string): string {
   return key.slice(0, -1) + (key.endsWith('a') ? 'b' : 'a');
@@ -66,8 +48,8 @@ function withOtherLastCharacter(key: string): string {
 describe('an API key', () => {
   it.each<{ name: string; reason: RefusalReason; sent: (key: string) => string }>([
     { name: 'unknown', reason: 'unknown', sent: () => generateApiKey() },
-    { name: 'revoked', reason: 'revoked', sent: () => special.revoked },
-    { name: 'expired', reason: 'expired', sent: () => special.expired },
+    { name: 'revoked', reason: 'revoked', sent: () => REVOKED_KEY },
+    { name: 'expired', reason: 'expired', sent: () => EXPIRED_KEY },
     { name: 'with its last character changed', reason: 'malformed', sent: withOtherLastCharacter },
     { name: 'cut short', reason: 'malformed', sent: (key) => key.slice(0, -1) },
     { name: 'in capitals', reason: 'unknown', sent: (key) => key.toUpperCase() },
@@ -100,26 +82,26 @@ describe('an API key', () => {
     expect(await statusOf({ 'Api-Key': undefined, [name]: world.key.key })).toBe(200);
   });
 
-  it.each([special.foreign, special.handMade])('is accepted if it was not generated, such as "%s"', async (key) => {
+  it.each([KEY_OF_ANOTHER_SYSTEM, HAND_MADE_KEY])('is accepted also if we did not generate it: "%s"', async (key) => {
     expect(await statusOf({ 'Api-Key': key })).toBe(200);
   });
 
-  it('has its last use noted at most once a minute, which changes neither the revision nor the history', async () => {
-    const uses = () => world.database.query<{ at: Date }>('select last_used_at as at from api_key_use');
-    const records = () =>
+  it('has its last use stored at most once a minute, which changes neither revision nor history', async () => {
+    const readRevisionAndHistory = () =>
       world.database.query(
         'select (select count(*) from history) as history, (select array_agg(r) from revision r) as revision',
       );
-    const before = await records();
+    const before = await readRevisionAndHistory();
     expect(await statusOf({})).toBe(200);
-    const failures = () =>
+    const readUses = () => world.database.query<{ at: Date }>('select last_used_at as at from api_key_use');
+    const findFailures = () =>
       world.service.lines.filter(({ msg }) => msg.startsWith('noting the use of API keys: failed'));
-    await until(async () => (await uses()).length > 0 || failures().length > 0);
-    expect(failures()).toEqual([]);
-    const [first] = await uses();
+    await until(async () => (await readUses()).length > 0 || findFailures().length > 0);
+    expect(findFailures()).toEqual([]);
+    const [firstUse] = await readUses();
     await world.database.query('select note_key_use(array(select key_id from api_key_use))');
-    expect((await uses())[0]).toEqual(first);
-    expect(await records()).toEqual(before);
+    expect((await readUses())[0]).toEqual(firstUse);
+    expect(await readRevisionAndHistory()).toEqual(before);
   });
 });
 
@@ -151,16 +133,15 @@ describe('both credentials', () => {
   });
 
   it('may have spaces and tabs around them, but no other white space', async () => {
-    const {
-      token,
-      key: { key },
-    } = world;
+    const { token } = world;
+    const { key } = world.key;
     for (const space of [' ', '\t', ' \t ']) {
       const headers = `Api-Key:${space}${key}${space}\r\nAuthorization:${space}Bearer ${token}${space}\r\n`;
       expect(await rawStatus(headers)).toBe(200);
     }
-    for (const space of ['\u00a0', '\u0085', VERTICAL_TAB]) {
-      const expected = space === VERTICAL_TAB ? 400 : 401; // a control character makes the header malformed
+    const verticalTab = '\u000b';
+    for (const space of ['\u00a0', '\u0085', verticalTab]) {
+      const expected = space === verticalTab ? 400 : 401; // a control character makes the header malformed
       for (const [sentKey, authorization] of [
         [key, `Bearer ${token}${space}`],
         [key, `${space}Bearer ${token}`],
@@ -170,22 +151,37 @@ describe('both credentials', () => {
         expect(await rawStatus(`Api-Key: ${sentKey}\r\nAuthorization: ${authorization}\r\n`)).toBe(expected);
     }
   });
+
+  /** Sends exactly these header lines, one byte for each character. Returns the status of the answer. */
+  async function rawStatus(headers: string): Promise<number> {
+    const reader = await Reader.to(world.service.url);
+    const { status } = await reader.ask(Buffer.from(`GET ${PATH} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`, 'latin1'));
+    reader.close();
+    return status;
+  }
 });
 
 describe('the token of a request without a valid API key', () => {
-  it.each<{ name: string; token: () => string | Promise<string> }>([
-    { name: 'whose signature is wrong', token: () => forged('rsa-1') },
-    { name: 'whose key id is unknown', token: () => forged('unknown') },
-    { name: 'that has expired', token: () => world.issuer.token({ claims: { exp: 1 } }) },
-    { name: 'that is no token', token: () => 'Bearer a.b' },
-    { name: 'of another scheme', token: () => 'Basic dXNlcjpwYXNz' },
-    { name: 'that is valid', token: () => world.token },
-  ])('is not checked, so the 401 names only the API key: a token $name', async ({ token }) => {
+  /** Returns an Authorization header. Its token has the claims of a valid token, this key id and a random signature. */
+  function forgeAuthorization(kid: string): string {
+    const [, claims] = world.token.split('.');
+    const signature = randomBytes(256).toString('base64url');
+    return `Bearer ${encodePart({ alg: 'RS256', kid })}.${claims}.${signature}`;
+  }
+
+  it.each<{ name: string; authorization: () => string | Promise<string> }>([
+    { name: 'whose signature is wrong', authorization: () => forgeAuthorization('rsa-1') },
+    { name: 'whose key id is unknown', authorization: () => forgeAuthorization('unknown') },
+    { name: 'that has expired', authorization: () => world.issuer.token({ claims: { exp: 1 } }) },
+    { name: 'that is no token', authorization: () => 'Bearer a.b' },
+    { name: 'of another scheme', authorization: () => 'Basic dXNlcjpwYXNz' },
+    { name: 'that is valid', authorization: () => world.token },
+  ])('is not checked, so the 401 names only the API key: a token $name', async ({ authorization }) => {
     for (const [slug, key] of [
       ['missing-credentials', undefined],
       ['invalid-credentials', 'wrong'],
     ] as const) {
-      const reply = await ask({ 'Api-Key': key, Authorization: await token() });
+      const reply = await ask({ 'Api-Key': key, Authorization: await authorization() });
       expect(expectProblem(reply, slug).issues?.map(({ field }) => field)).toEqual(['Api-Key']);
       expect(reply.headers.get('www-authenticate')).toBe(CHALLENGES);
     }
@@ -193,66 +189,73 @@ describe('the token of a request without a valid API key', () => {
 
   it('causes no signature check and no fetch of keys, and a flood of such requests disturbs no caller', async () => {
     const { issuer, service } = world;
-    const verified = () => service.metric('order_lookup_tokens_verified_total');
-    const [before, hits] = [await verified(), issuer.jwksHits];
-    const begun = performance.now();
+    const countVerified = () => service.metric('order_lookup_tokens_verified_total');
+    const verifiedBefore = await countVerified();
+    const fetchesBefore = issuer.jwksHits;
+    const begunAtMs = performance.now();
     const floodEnd = new AbortController();
-    let count = 0;
-    const statuses = new Set<number>();
+    let floodCount = 0;
+    const statusesOfFlood = new Set<number>();
     const flood = Array.from({ length: 8 }, async () => {
       const reader = await Reader.to(service.url);
       while (!floodEnd.signal.aborted) {
-        count += 1;
-        const hasUnknownKey = count % 2 === 0;
-        const hasUnknownKeyId = count % 3 === 0;
+        floodCount += 1;
+        const hasUnknownKey = floodCount % 2 === 0; // the other requests have no key
+        const hasUnknownKeyId = floodCount % 3 === 0;
         const key: Record<string, string> = hasUnknownKey ? { 'Api-Key': generateApiKey() } : {};
-        const Authorization = forged(hasUnknownKeyId ? `forged-${count}` : 'rsa-1');
-        statuses.add((await reader.ask(requestTo(PATH, { ...key, Authorization }))).status);
+        const Authorization = forgeAuthorization(hasUnknownKeyId ? `forged-${floodCount}` : 'rsa-1');
+        statusesOfFlood.add((await reader.ask(requestTo(PATH, { ...key, Authorization }))).status);
       }
       reader.close();
     });
     for (let at = 0; at < 20; at++) expect(await statusOf({ Authorization: await issuer.token() })).toBe(200);
-    await until(async () => count > 200);
-    expect((await verified()) - before).toBe(20);
-    const fetchesOfTimer = Math.ceil((performance.now() - begun) / REFRESH_INTERVAL_MS);
-    expect(issuer.jwksHits - hits).toBeLessThanOrEqual(fetchesOfTimer);
-    // A token with a new key needs a fetch. The forged key ids of the flood must not have used up this fetch
-    await issuer.rotate('rotated');
+    await until(async () => floodCount > 200);
+    expect((await countVerified()) - verifiedBefore).toBe(20);
+    const fetchesByTimer = Math.ceil((performance.now() - begunAtMs) / REFRESH_INTERVAL_MS);
+    expect(issuer.jwksHits - fetchesBefore).toBeLessThanOrEqual(fetchesByTimer);
+    await issuer.rotate('rotated'); // during the flood, tokens of the new key are accepted after the next fetch
     await until(async () => (await statusOf({ Authorization: await issuer.token() })) === 200);
     floodEnd.abort();
     await Promise.all(flood);
-    expect([...statuses]).toEqual([401]);
+    expect([...statusesOfFlood]).toEqual([401]);
   });
 });
 
-it('without the database, API keys get 200 for API_KEY_MAX_AGE_SECONDS, also revoked ones, and then 503', async () => {
-  const MAX_AGE_SECONDS = 600;
-  proxy = await Proxy.before(world.database.urlOf('order_lookup_service'));
-  const { key, id } = await issueKey(world.database);
-  const service = await world.startReadyReplica({
-    DATABASE_URL: proxy.url,
-    API_KEY_MAX_AGE_SECONDS: String(MAX_AGE_SECONDS),
+describe('without the database', () => {
+  let proxy: Proxy;
+  afterAll(() => proxy?.close());
+
+  it('API keys get 200 for API_KEY_MAX_AGE_SECONDS, also keys that were revoked meanwhile, and then 503', async () => {
+    const maxAgeSeconds = 600;
+    proxy = await Proxy.before(world.database.urlOf('order_lookup_service'));
+    const revokedLater = await issueKey(world.database);
+    const service = await world.startReadyReplica({
+      DATABASE_URL: proxy.url,
+      API_KEY_MAX_AGE_SECONDS: String(maxAgeSeconds),
+    });
+    const askWithRevokedKey = () => world.get(PATH, { service, headers: { 'Api-Key': revokedLater.key } });
+
+    proxy.mode = 'refuse';
+    proxy.cut();
+    const warning = await service.waitForLog(({ msg }) => msg === 'database (keys): failed, retrying');
+    const untilRefusalMs = Date.parse(String(warning['callersRefusedAt'])) - Date.parse(warning.time);
+    expect(untilRefusalMs).toBeLessThanOrEqual(maxAgeSeconds * 1_000);
+    await world.database.query('update api_key set revoked_at = now() where id = $1', [revokedLater.id]);
+    expect((await askWithRevokedKey()).status).toBe(200); // the service cannot know that the key was revoked
+
+    jest.advanceTimersByTime(maxAgeSeconds * 1_000);
+    const reply = await world.get(PATH, { service });
+    expectProblem(reply, 'cannot-verify-credentials');
+    expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
+    const { status, text } = await service.readiness();
+    expect(status).toBe(503);
+    // The detail names only the API keys, because codes never become too old
+    expect(JSON.parse(text)).toMatchObject({ detail: 'The list of API keys is too old.' });
+    const refusal = await service.waitForLog(({ msg }) => msg.endsWith('callers are refused'));
+    expect(Date.parse(String(refusal['callersRefusedAt']))).toBeLessThan(Date.parse(refusal.time));
+
+    proxy.mode = 'pass';
+    await until(async () => (await world.get(PATH, { service })).status === 200);
+    expect((await askWithRevokedKey()).status).toBe(401);
   });
-  proxy.mode = 'refuse';
-  proxy.cut();
-  const warning = await service.waitForLog(({ msg }) => msg === 'database (keys): failed, retrying');
-  const leftMs = Date.parse(String(warning['callersRefusedAt'])) - Date.parse(warning.time);
-  expect(leftMs).toBeLessThanOrEqual(MAX_AGE_SECONDS * 1_000);
-  await world.database.query('update api_key set revoked_at = now() where id = $1', [id]);
-  const headers = { 'Api-Key': key };
-  expect((await world.get(PATH, { service, headers })).status).toBe(200); // the service cannot know of the revocation
-
-  jest.advanceTimersByTime(MAX_AGE_SECONDS * 1_000);
-  const reply = await world.get(PATH, { service });
-  expectProblem(reply, 'cannot-verify-credentials');
-  expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
-  const { status, text } = await service.readiness();
-  expect(status).toBe(503);
-  expect(JSON.parse(text)).toMatchObject({ detail: 'The list of API keys is too old.' }); // codes never become too old
-  const refusal = await service.waitForLog(({ msg }) => msg.endsWith('callers are refused'));
-  expect(Date.parse(String(refusal['callersRefusedAt']))).toBeLessThan(Date.parse(refusal.time));
-
-  proxy.mode = 'pass';
-  await until(async () => (await world.get(PATH, { service })).status === 200);
-  expect((await world.get(PATH, { service, headers })).status).toBe(401);
 });

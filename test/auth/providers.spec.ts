@@ -1,4 +1,4 @@
-// Tokens like those of real identity providers. The test signs them, and publishes the keys over real HTTP.
+// Tests tokens like those of real identity providers. The test signs them, and publishes the keys over real HTTP.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import https from 'node:https';
@@ -25,7 +25,7 @@ interface ProviderToken {
 interface Provider {
   /** The provider's name in the first column of docs/identity-providers.md. */
   readonly name: string;
-  /** The settings of the service that the page names for this provider. */
+  /** The settings of the service that docs/identity-providers.md names for this provider. */
   readonly settings: Settings;
   readonly tokens: readonly ProviderToken[];
 }
@@ -43,7 +43,7 @@ beforeAll(async () => {
 afterAll(() => issuer.close());
 beforeEach(() => {
   Verifier.replaceClock();
-  // Only the issuer of the test is asked, at its http address, and never a real provider
+  // The test's own issuer has an http address. A request over https would go to a real provider
   jest.spyOn(https, 'get').mockImplementation(() => {
     throw new Error('a real provider was asked');
   });
@@ -69,13 +69,13 @@ async function judge(token: string, settings: Settings): Promise<string> {
 }
 
 describe.each(PROVIDERS)('$name', ({ settings, tokens }) => {
-  it.each(tokens)('$what: $outcome', async ({ outcome, header, claims, settings: others }) => {
+  it.each(tokens)('$what: $outcome', async ({ outcome, header, claims, settings: furtherSettings }) => {
     const issuerAndAudience = { iss: firstOf(settings['OAUTH_ISSUER']), aud: firstOf(settings['OAUTH_AUDIENCE']) };
     const token = await issuer.token({
       header: { typ: 'JWT', ...withoutNull(header) },
       claims: { client_id: undefined, ...issuerAndAudience, ...withoutNull(claims) },
     });
-    expect(await judge(token, { ...settings, ...others })).toBe(outcome);
+    expect(await judge(token, { ...settings, ...furtherSettings })).toBe(outcome);
   });
 });
 
@@ -102,7 +102,7 @@ it('a token of Entra ID for Microsoft Graph is refused: its signature covers the
 
 const PROVIDER_IN_ROW = /^\| (?!Provider)([^|-][^|]*) \|/gm;
 
-it('each provider of docs/identity-providers.md has tokens here, and each provider here has a row there', () => {
+it('docs/identity-providers.md and provider-tokens.yaml name the same providers', () => {
   const page = readFileSync('docs/identity-providers.md', 'utf8');
   const table = page.slice(page.indexOf('\n## Providers\n'), page.indexOf('\n## Several issuers\n'));
   const documented = Array.from(table.matchAll(PROVIDER_IN_ROW), ([, name]) => name);

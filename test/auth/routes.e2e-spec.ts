@@ -1,4 +1,4 @@
-// The paths of all routes, and whether callers without credentials may use them. A module of the test adds controllers
+// Tests the paths of all routes, and which routes a caller without credentials may use. TestModule adds controllers
 // with each form of `@Public()`.
 import 'reflect-metadata';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -72,7 +72,7 @@ const configuration = readConfiguration({
   LOG_LEVEL: 'silent',
   BASE_PATH,
 });
-/** The routes in the form in which Nest logs them: `Mapped {/docs, GET} route`. */
+/** The routes of the application. They are read from lines that Nest logs, such as `Mapped {/docs, GET} route`. */
 const routes: { readonly path: string; readonly method: string }[] = [];
 const ignore = (): void => undefined;
 const routeLogger: LoggerService = {
@@ -99,7 +99,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-it('every route is below BASE_PATH, except / and the routes of the module of this test', () => {
+it('every route is below BASE_PATH, except / and the routes that this test adds', () => {
   const isBelow = (path: string): boolean => path === BASE_PATH || path.startsWith(`${BASE_PATH}/`);
   const outside = new Set(routes.map(({ path }) => path).filter((path) => !isBelow(path)));
   expect([...outside].toSorted()).toEqual(['/', '/closed', '/open', '/open/closed', '/unmarked', '/unmarked/open']);

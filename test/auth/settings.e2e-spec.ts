@@ -1,5 +1,5 @@
-// A service that requires a scope, a token type and a listed client, and limits requests. The `instance` of a refusal
-// leads to one line of the log, which says which credential was refused, why, and whose it was.
+// Tests a service that requires a scope, a token type and a listed client, and limits requests. The `instance` of a
+// refusal contains the id of a log line. This line says which credential was refused, why, and whose it was.
 import { randomUUID } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
@@ -15,7 +15,7 @@ const PATH: string = PATHS.orderUpdate;
 /** More requests than the other tests of this file send with one key. */
 const LIMIT = 40;
 const keysByClient: Record<string, IssuedKey> = {};
-stopMonotonicClock(); // so that the limit of a minute lasts, however slow the machine is
+stopMonotonicClock(); // otherwise the minute of the rate limit could end during its test
 const world = localWorld({
   environment: {
     OAUTH_CLIENTS: 'others, tests',
@@ -96,13 +96,13 @@ it('RATE_LIMIT_PER_MINUTE counts every request with a valid key, also those that
 interface Refusal {
   readonly what: string;
   readonly reason: string;
-  /** The client of the token in the log. */
+  /** The client of the token that the log line names. */
   readonly tokenClient?: string;
   readonly status: number;
   readonly credential: string;
   /** The client whose API key is sent. */
   readonly client?: string;
-  /** Returns the API key to send, if it is not that of a client. */
+  /** Returns the API key that is sent if `client` is left out. */
   readonly key?: () => string | undefined;
   readonly authorization?: () => Promise<string | undefined>;
 }
@@ -134,18 +134,22 @@ const ENCRYPTED = `${encodePart({ alg: 'RSA-OAEP', enc: 'A256GCM' })}.a.b.c.d`;
 
 type TokenRefusal = Pick<Refusal, 'what' | 'reason' | 'authorization' | 'tokenClient'>;
 
-/** Refused without a verified signature, so the log names no client of the token. */
+/** Tokens whose signature was not verified. So the log does not name their clients. */
 const UNVERIFIED_TOKENS: readonly TokenRefusal[] = [
   { what: 'no token', reason: 'missing', authorization: sends(undefined) },
   { what: 'the scheme Basic', reason: 'scheme', authorization: sends('Basic dXNlcjpwYXNz') },
   { what: 'an opaque token', reason: 'not-a-jwt', authorization: sends('an-opaque-token') },
   { what: 'an encrypted token', reason: 'not-a-jwt', authorization: sends(ENCRYPTED) },
   { what: 'a token with padding', reason: 'malformed', authorization: async () => `${await token()}=` },
-  { what: 'too long a token', reason: 'too-long', authorization: () => token({ padding: 'x'.repeat(9_200) }) },
+  { what: 'a token that is too long', reason: 'too-long', authorization: () => token({ padding: 'x'.repeat(9_200) }) },
   { what: 'a token of another issuer', reason: 'issuer', authorization: () => token({ iss: 'https://other' }) },
   { what: 'a token with the algorithm none', reason: 'algorithm', authorization: () => withHeader({ alg: 'none' }) },
   { what: 'a token with crit', reason: 'critical', authorization: () => withHeader({ alg: 'RS256', crit: ['x'] }) },
-  { what: 'a cut token', reason: 'signature', authorization: async () => (await token()).replace(/[^.]+$/, 'AAAA') },
+  {
+    what: 'a token with a short signature',
+    reason: 'signature',
+    authorization: async () => (await token()).replace(/[^.]+$/, 'AAAA'),
+  },
   { what: 'a token with an unknown key id', reason: 'unknown-key', authorization: () => token({}, { kid: 'second' }) },
 ];
 const VERIFIED_TOKENS: readonly TokenRefusal[] = [
@@ -199,6 +203,7 @@ it.each<Refusal>([...REFUSED_KEYS, ...REFUSED_TOKENS])(
 );
 
 it.each([
+  // Node.js joins the values of a repeated header by a comma
   {
     credential: 'api_key',
     repeat: (key: string, sent: string) => ({ 'Api-Key': `${key}, ols_of_the_gateway`, Authorization: sent }),
@@ -226,7 +231,7 @@ it('the log line of an accepted request names the client of the key and the clie
   const service = await world.startReplica({ LOG_LEVEL: 'debug' });
   await service.ready();
   const authorization = await token({ client_id: 'others' });
-  // The service remembers the token of the first request, so the second request takes another way
+  // The service remembers the token after the first request, and does not verify it again for the second request
   for (const id of [randomUUID(), randomUUID()]) {
     const headers = { Authorization: authorization, 'X-Request-Id': id };
     expect(await world.get(PATH, { service, headers })).toMatchObject({ status: 200 });
@@ -235,7 +240,10 @@ it('the log line of an accepted request names the client of the key and the clie
   }
 });
 
-/** Asserts that neither the answer nor the log contains the secret. Short texts are no secrets. */
+/**
+ * Asserts that neither the answer nor the log contains the beginning or the end of the secret. Ignores texts of 20
+ * characters or less.
+ */
 function expectNotShown(secret: string | undefined, answer: string): void {
   if (secret === undefined || secret.length <= 20) return;
   for (const text of [answer, world.service.output]) {

@@ -10,7 +10,7 @@ import { ALL_PATHS, PATHS } from '../support/paths.js';
 import type { Reply } from '../support/exchange.js';
 import { until } from '../support/until.js';
 
-stopMonotonicClock(); // so that no unknown key id causes a fetch: RETRY_INTERVAL_MS never passes
+stopMonotonicClock(); // otherwise an unknown key id would cause a fetch after RETRY_INTERVAL_MS
 const world = localWorld();
 const stranger = await createSigningKey('RS256', 'stranger');
 /** An issuer that the service does not accept. Its key set contains the key of the stranger. */
@@ -67,7 +67,7 @@ function signText(content: string, algorithm: string, key: KeyObject): Buffer {
   return sign(digest, text, { key, padding, saltLength: constants.RSA_PSS_SALTLEN_DIGEST });
 }
 
-/** Sends a request with this token to one of the operations, which take turns. */
+/** Sends a request with a valid API key and this Authorization header to the next operation. */
 function ask(authorization: string): Promise<Reply> {
   requestCount += 1;
   const path = ALL_PATHS[requestCount % ALL_PATHS.length] ?? '';
@@ -150,13 +150,15 @@ describe('an access token is refused, and no issuer is asked:', () => {
     expect(elsewhere.hits.size).toBe(0); // the headers of some tokens name this address
   });
 
-  const claims = (name: string, values: unknown[]): Parts[] => values.map((value) => ({ claims: { [name]: value } }));
-  const header = (name: string, values: unknown[]): Parts[] => values.map((value) => ({ header: { [name]: value } }));
+  const withClaim = (name: string, values: unknown[]): Parts[] =>
+    values.map((value) => ({ claims: { [name]: value } }));
+  const withHeader = (name: string, values: unknown[]): Parts[] =>
+    values.map((value) => ({ header: { [name]: value } }));
   const cutAudience = AUDIENCE.slice(0, -1);
 
   const withoutClientId = (values: object[]): Parts[] =>
     values.map((value) => ({ header: { typ: 'JWT' }, claims: { client_id: undefined, ...value } }));
-  /** Returns tokens that the stranger has signed, and whose headers say in four ways where the stranger's key is. */
+  /** Returns four tokens that the stranger has signed. Each header shows in another way where the stranger's key is. */
   const withKeyOfStranger = (members: object): Parts[] =>
     [{ jku: addressElsewhere }, { x5u: addressElsewhere }, { jwk: stranger.jwk }, { x5c: ['MIIB'] }].map((place) => ({
       by: stranger,
@@ -165,10 +167,10 @@ describe('an access token is refused, and no issuer is asked:', () => {
 
   /** Tokens with one fault each. All signatures are valid, unless the signature is the fault. */
   const FAULTS: Partial<Record<RefusalReason, Parts[]>> = {
-    algorithm: header('alg', ['none', 'None', 'NONE', 'nOnE', 'HS256', 'RS1', 'RSA-OAEP']),
-    malformed: header('alg', ['', undefined, 7, ['RS256'], { toString: 1 }]),
+    algorithm: withHeader('alg', ['none', 'None', 'NONE', 'nOnE', 'HS256', 'RS1', 'RSA-OAEP']),
+    malformed: withHeader('alg', ['', undefined, 7, ['RS256'], { toString: 1 }]),
     'unknown-key': [
-      ...header('kid', ['../../etc/passwd', `' or 1=1 --`, 'x'.repeat(5_000), 7, ['rsa-1'], '', null]),
+      ...withHeader('kid', ['../../etc/passwd', `' or 1=1 --`, 'x'.repeat(5_000), 7, ['rsa-1'], '', null]),
       ...withKeyOfStranger({ kid: 'stranger' }),
       { by: stranger },
     ],
@@ -177,44 +179,44 @@ describe('an access token is refused, and no issuer is asked:', () => {
       ...withKeyOfStranger({ kid: undefined }),
       { by: stranger, header: { kid: 'rsa-1' } },
       { by: stranger, header: { kid: undefined } },
-      // The key could verify these tokens, but the issuer publishes it only for RS256
-      ...header('alg', ['RS384', 'RS512', 'PS256', 'PS384', 'PS512']),
+      // The key could verify the tokens of these five algorithms, but the issuer publishes it only for RS256
+      ...withHeader('alg', ['RS384', 'RS512', 'PS256', 'PS384', 'PS512']),
       { header: { kid: 'ec-1' } },
       { header: { alg: 'ES256', kid: 'ec-1' } },
     ],
     critical: [
-      ...header('crit', [[], ['urn:x'], ['b64']]),
-      ...header('b64', [true, false]),
+      ...withHeader('crit', [[], ['urn:x'], ['b64']]),
+      ...withHeader('b64', [true, false]),
       ...[true, false].map((b64) => ({ header: { b64, crit: ['b64'] } })),
     ],
-    type: header('typ', ['id_token', 'logout+jwt', 'dpop+jwt', 'rt+jwt', 'JOSE', 'secevent+jwt', 7]),
+    type: withHeader('typ', ['id_token', 'logout+jwt', 'dpop+jwt', 'rt+jwt', 'JOSE', 'secevent+jwt', 7]),
     'another-kind': [
       { header: { typ: 'JWT' }, claims: { at_hash: 'x', nonce: 'n' } },
       { header: { typ: 'JWT' }, claims: { nonce: 'n', azp: 'x', client_id: undefined } },
       ...withoutClientId([{}, { scope: ' ' }, { scope: [null] }, { scp: [] }, { client_id: '' }, { azp: null }]),
       ...withoutClientId([{ roles: ['lookups.read'] }]),
-      ...claims('c_hash', ['x']),
-      ...claims('events', [{ 'http://schemas.openid.net/event/backchannel-logout': {} }]),
-      ...claims('typ', ['ID', 'Refresh', 'Offline', 'Logout']),
-      ...claims('token_use', ['id', 'refresh']),
-      ...claims('tok_type', ['IT', 'RT']),
-      ...claims('tokenType', ['refresh-token']),
-      ...claims('tokenName', ['id_token', 'refresh_token']),
-      ...claims('type', ['refresh']),
-      ...claims('granted_scopes', [['lookups.read']]),
-      ...claims('ati', ['id of its access token']),
+      ...withClaim('c_hash', ['x']),
+      ...withClaim('events', [{ 'http://schemas.openid.net/event/backchannel-logout': {} }]),
+      ...withClaim('typ', ['ID', 'Refresh', 'Offline', 'Logout']),
+      ...withClaim('token_use', ['id', 'refresh']),
+      ...withClaim('tok_type', ['IT', 'RT']),
+      ...withClaim('tokenType', ['refresh-token']),
+      ...withClaim('tokenName', ['id_token', 'refresh_token']),
+      ...withClaim('type', ['refresh']),
+      ...withClaim('granted_scopes', [['lookups.read']]),
+      ...withClaim('ati', ['id of its access token']),
     ],
-    'too-long': claims('padding', ['x'.repeat(9_200)]), // more than MAX_TOKEN_BYTES
+    'too-long': withClaim('padding', ['x'.repeat(9_200)]), // more than MAX_TOKEN_BYTES
     audience: [
-      ...claims('aud', [undefined, '', cutAudience, `${AUDIENCE}/`, `${AUDIENCE}.evil`]),
-      ...claims('aud', [AUDIENCE.toUpperCase()]),
-      ...claims('aud', [[], ['other'], 7, null, 'client']),
+      ...withClaim('aud', [undefined, '', cutAudience, `${AUDIENCE}/`, `${AUDIENCE}.evil`]),
+      ...withClaim('aud', [AUDIENCE.toUpperCase()]),
+      ...withClaim('aud', [[], ['other'], 7, null, 'client']),
     ],
-    issuer: claims('iss', [undefined, 7, 'http://127.0.0.1']),
-    'no-expiry': claims('exp', [undefined, null, '9999999999', 1e308, {}, true, { toString: 1 }]),
-    expired: claims('exp', [-1, 1]),
-    'not-before': claims('nbf', ['0', null]),
-    claims: claims('iat', ['now', {}]), // any number is accepted
+    issuer: withClaim('iss', [undefined, 7, 'http://127.0.0.1']),
+    'no-expiry': withClaim('exp', [undefined, null, '9999999999', 1e308, {}, true, { toString: 1 }]),
+    expired: withClaim('exp', [-1, 1]),
+    'not-before': withClaim('nbf', ['0', null]),
+    claims: withClaim('iat', ['now', {}]), // every number is accepted
   };
   const ROWS = Object.entries(FAULTS).flatMap(([reason, rows]) =>
     titled(rows).map((row) => ({ ...row, reason: reason as RefusalReason })),
@@ -270,7 +272,7 @@ describe('an access token is refused, and no issuer is asked:', () => {
       token: () => signed({ claims: { exp: now() - 31 } }),
     },
     {
-      name: 'that is not valid for another ten minutes',
+      name: 'that becomes valid in ten minutes',
       reason: 'not-before',
       token: () => signed({ claims: { nbf: now() + 600 } }),
     },

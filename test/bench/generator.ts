@@ -7,12 +7,12 @@ import { contentLengthOf } from '../support/reader.js';
 export interface Load {
   readonly port: number;
   readonly connections: number;
-  /** Whole requests, which are sent in turn. */
+  /** Whole requests, which are sent one after the other. */
   readonly requests: readonly string[];
   readonly end: LoadEnd;
-  /** True if the thread never sleeps: each answer would wake it, and the kernel counts that as work of the server. */
+  /** True if the thread never sleeps. If it slept, the kernel would count each waking as CPU time of the server. */
   readonly spins?: boolean;
-  /** The limit of requests a second. Without it each connection sends again as soon as its answer has come. */
+  /** The limit of requests a second. Without a limit, each connection sends again after each answer. */
   readonly perSecond?: number;
 }
 

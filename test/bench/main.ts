@@ -19,7 +19,7 @@ import { Servers } from './servers.js';
 const { quick, beside } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, beside: { type: 'string' } },
 }).values;
-/** V8 compiles the code of a service during its first 40,000 requests or so. Later requests cost a third less. */
+/** V8 compiles the code of a service during about its first 40,000 requests. Later requests cost a third less. */
 const WARM_UP_SECONDS = quick ? 0.5 : 4;
 const rounds = quick ? 5 : 10;
 const seconds = quick ? 0.4 : 0.6;

@@ -6,7 +6,7 @@ export interface Measurement {
   /** The CPU time of the server's process for one request, in microseconds. */
   readonly cpuMicroseconds: number;
   readonly requestsPerSecond: number;
-  /** The share of one core that the server used. Far below 1, the load generator was the bottleneck. */
+  /** The share of one core that the server used. If it is far below 1, the load generator was the bottleneck. */
   readonly coreShare: number;
 }
 
@@ -41,7 +41,7 @@ export async function measure(scenario: Scenario, seconds: number): Promise<Meas
   };
 }
 
-/** Returns the requests from a random place on. Otherwise a round would begin with the filters of the last round. */
+/** Rotates the requests at random. Otherwise each round would send the same filters, whose answers are cached. */
 function fromAnyPlace(requests: readonly string[]): string[] {
   const first = Math.floor(Math.random() * requests.length);
   return [...requests.slice(first), ...requests.slice(0, first)];

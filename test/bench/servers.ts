@@ -3,12 +3,12 @@ import { listen } from '../support/ports.js';
 import { RunningService } from '../support/running-service.js';
 import { World } from '../support/world.js';
 
-/** The number of codes for which the service is built. */
+/** The number of codes for which the service is designed. */
 const CODE_COUNT = 20_000;
 const CODES_OF_A_TYPE = 20;
 const COMPILED_PEERS = '.data/long-runs/test/bench/peers'; // in outDir of test/tsconfig.long-runs.json
 
-/** One build of the service, with different settings. */
+/** One build of the service, which runs three times with different settings. */
 export interface Build {
   readonly name: string;
   readonly plain: RunningService;
@@ -85,7 +85,7 @@ async function insertCodes({ database }: World): Promise<void> {
   await database.query('analyze communication_code');
 }
 
-/** Returns filters that find one record each. The service has dropped the answer to a filter before it comes again. */
+/** Returns filters that find one record each: so many that no answer is still cached when its filter comes again. */
 export function differentFilters(): string[] {
   const filters: string[] = [];
   for (let index = 0; index < CODE_COUNT; index++) {

@@ -1,4 +1,4 @@
-// Tests a service by HTTP only: the running one at E2E_BASE_URL (docker-compose), or else one that this file starts.
+// Tests a service by HTTP only: the service at E2E_BASE_URL (docker-compose), or else a service that this file starts.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -57,7 +57,7 @@ const RECORD = '{"codeType":"SAMPLE-USAGE","code":"S1","description":"Sample: sa
 it.each([
   { path: UPDATE_PATH, text: fixture('order-update') },
   { path: CAPTURE_PATH, text: fixture('order-capture-v2') },
-  { path: `${CAPTURE_PATH}?codeType=x&unknown=%zz`, text: fixture('order-capture-v2') }, // ignores its query
+  { path: `${CAPTURE_PATH}?codeType=x&unknown=%zz`, text: fixture('order-capture-v2') }, // the query is ignored
   {
     path: `${CODES_PATH}?codeType=SAMPLE-USAGE&code=S1`,
     text: `{"communicationRecords":[${RECORD}]}`,

@@ -1,4 +1,4 @@
-// The file `.env`, which people copy from .env.example.
+// Tests how npm's scripts read the file `.env`, which people copy from .env.example.
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, it } from '@jest/globals';

@@ -77,8 +77,8 @@ const PACKAGES_NEEDED = {
 };
 
 it.each([
-  { given: 'a newer time of package-lock.json', change: () => touch('package-lock.json', Date.now() / 1_000 + 60) },
-  { given: 'a source with a time in the future', change: () => touch('src/one.ts', Date.now() / 1_000 + 1e8) },
+  { given: 'a later save of package-lock.json', change: () => touch('package-lock.json', Date.now() / 1_000 + 60) },
+  { given: 'a save of a source in the future', change: () => touch('src/one.ts', Date.now() / 1_000 + 1e8) },
   { given: 'a file of an editor in src', change: () => write('src/.#one.ts', '') },
   { given: 'a test that is not built', change: () => write('src/one.spec.ts', '') },
   { given: 'npm prune --omit=dev', change: () => remove('node_modules/typescript', 'node_modules/of-this-platform') },
@@ -102,7 +102,7 @@ it.each([
   },
   { given: 'node_modules is of another platform', change: () => remove('node_modules/of-this-platform') },
   { given: 'an installation was interrupted', change: () => remove('node_modules/.package-lock.json') },
-])('if $given and the registry does not answer, a command says so and removes nothing', async ({ change }) => {
+])('if $given and no registry answers, a command asks for packages and removes nothing', async ({ change }) => {
   change();
   expect(await prepare().ended).toEqual(PACKAGES_NEEDED);
   expect(existsSync(join(folder, 'node_modules/everywhere'))).toBe(true);
@@ -132,7 +132,7 @@ it('if npm ci fails on a disk without space, a command says how much is free and
   expect(stderr).toMatch(/^npm ci failed: 20 MB are free on this disk, and the packages need \d+ MB\. .*\n$/m);
 });
 
-/** Returns variables with which a program has another function of node:fs. */
+/** Returns variables with which a program replaces a function of node:fs when it starts. */
 function replaceInFs(assignment: string): Record<string, string> {
   const code = `import fs from 'node:fs'; import { syncBuiltinESMExports } from 'node:module'; fs.${assignment};`;
   const module = encodeURIComponent(`${code} syncBuiltinESMExports();`);
@@ -165,7 +165,7 @@ it('if a package lacks a file, a command says in one sentence that npm ci is nee
 
 it('if another package manager runs the scripts, a command calls npm nevertheless', async () => {
   remove('node_modules/.package-lock.json');
-  // The sentence of PACKAGES_NEEDED comes only after a failed `npm ping`
+  // A command prints the sentence of PACKAGES_NEEDED only after a failed `npm ping`, so it has called npm
   expect(await prepare(undefined, { npm_execpath: '/usr/bin/pnpm.cjs' }).ended).toEqual(PACKAGES_NEEDED);
 });
 
@@ -180,7 +180,7 @@ it('if dist/ was made from another src/ and the compiler is missing, a command s
 it.each<{ setting: string; environment: Record<string, string> }>([
   { setting: 'NODE_ENV=production', environment: { NODE_ENV: 'production' } },
   { setting: 'omit=optional of npm', environment: { npm_config_omit: 'optional' } },
-])('the compiler and the programs of this platform are installed also with $setting', async ({ environment }) => {
+])('npm asks for the compiler and the packages of this platform also with $setting', async ({ environment }) => {
   remove('node_modules');
   write('package.json', {
     ...PACKAGE,
@@ -224,10 +224,10 @@ it("a user's npm settings bin-links, dry-run and install-strategy change nothing
   expect((await prepare(AS_NPM_TEST).ended).stderr).toBe('');
 });
 
-it('in a workspace npm installs the packages of this project, and Ctrl-C also ends npm', async () => {
+it('in a workspace npm asks for the packages of this project, and Ctrl-C also ends npm', async () => {
   writeFileSync(join(workspace, 'package.json'), JSON.stringify({ name: 'root', workspaces: ['packages/*'] }));
   remove('node_modules/.package-lock.json');
-  // Without its audit, npm asks only for the package after the ping
+  // Without an audit, npm sends only two requests: the ping, and then the question for the package
   const { child, ended } = prepare(undefined, { npm_config_registry: registryUrl, npm_config_audit: 'false' });
   const [ping] = (await once(registry, 'request')) as [IncomingMessage];
   const [question] = (await once(registry, 'request')) as [IncomingMessage];

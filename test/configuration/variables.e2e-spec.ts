@@ -1,5 +1,5 @@
-// Every variable of .env.example has an effect. Its row here has a check that fails if the service ignores the
-// variable, or TESTED_ELSEWHERE names a test file with such a check.
+// Tests that each variable of .env.example has an effect: its check in ROWS fails if the service ignores the variable.
+// For the variables without a row, TESTED_ELSEWHERE names a test file that has such a check.
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Collector } from '../support/collector.js';
@@ -28,8 +28,8 @@ const TESTED_ELSEWHERE: Record<string, readonly string[]> = {
   'src/telemetry/tracing.spec.ts': ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_SDK_DISABLED'],
 };
 /**
- * Only a name, because it is http and not a loopback address: the service fetches no metadata there. So the keys come
- * from OAUTH_JWKS_URI alone.
+ * The service fetches no metadata from this issuer, because its URL begins with http and is not a loopback address. So
+ * all signing keys come from OAUTH_JWKS_URI.
  */
 const ISSUER = 'http://0.0.0.0:1';
 const AUDIENCE = 'https://other.example';
@@ -55,8 +55,8 @@ async function statusOf(path: string, claims: Record<string, string> = {}): Prom
 }
 
 /**
- * Asserts that only requests with traceparent have a span: the other requests of this file have none. With the default
- * of OTEL_TRACES_SAMPLER or of OTEL_TRACES_SAMPLER_ARG, the other requests would have a span, too.
+ * Asserts that only requests with `traceparent` have a span. If the service used the default of OTEL_TRACES_SAMPLER or
+ * of OTEL_TRACES_SAMPLER_ARG, the other requests of this file would have a span, too.
  */
 async function expectOnlyChildrenAreTraced(): Promise<void> {
   const spans = await collector.received(TRACE_IDS.length);

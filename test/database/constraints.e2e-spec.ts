@@ -13,7 +13,7 @@ it('a new database contains no communication codes', async () => {
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Returns the constraint that the statement violates, or another error. The statement is rolled back. */
+/** Returns the name of the violated constraint, the text of another error, or undefined. Rolls the statement back. */
 async function findViolated(sql: string, parameters: unknown[] = []): Promise<string | undefined> {
   await client.query('begin');
   try {

@@ -1,5 +1,5 @@
-// Dumps and restores a database by pg_dump and pg_restore of Debian's postgresql-client. TEST_POSTGRES_CLIENT names a
-// folder with programs of another version, because pg_dump refuses a server that is newer.
+// Dumps and restores a database by pg_dump and pg_restore (Debian's postgresql-client). pg_dump refuses a newer server,
+// so TEST_POSTGRES_CLIENT may name a folder with these programs in the server's version.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -52,9 +52,9 @@ if (!isDumpable) {
 
 interface Case {
   readonly addition: string;
-  /** The objects that others have put into the old database, as a superuser. */
+  /** SQL that others have run in the old database, as a superuser. */
   readonly sql: string;
-  /** An option of pg_dump that the page names. */
+  /** An option of pg_dump that docs/operators.md names. */
   readonly option?: readonly string[];
   /** SQL that removes what the new server lacks, such as a role. It runs before the restore. */
   readonly removal?: string;
@@ -98,7 +98,7 @@ interface Case {
     },
     { addition: 'a table in public', sql: 'create table theirs (id int)', option: ['--exclude-table=theirs'] },
     {
-      addition: 'a view in public of a table elsewhere',
+      addition: 'a view in public of a table in another schema',
       sql: `create schema elsewhere; create table elsewhere.names (name text);
         create view theirs as select code from communication_code join elsewhere.names on name = code;
         grant usage on schema elsewhere to order_lookup_owner; grant select on theirs to order_lookup_owner`,
@@ -112,7 +112,7 @@ interface Case {
       errors: /role "reporting" does not exist/,
     },
   ] as readonly Case[])(
-    'is served as before and without a fault if others have added $addition',
+    'has the same codes and drift, and the doctor finds no fault, if others had added $addition',
     async ({ sql, option = [], removal, errors }) => {
       const database = await createDatabase();
       databases.add(database);
@@ -127,7 +127,7 @@ interface Case {
       const original = { DATABASE_URL: database.urlOf(OWNER) };
       const shown = await runLine('codes show', original);
       expect(shown).toMatchObject({ status: 0, stderr: '' });
-      const drift = await runLine('migrate drift', original); // lists changes that were made by hand
+      const drift = await runLine('migrate drift', original); // lists the changes above, which no migration made
       expect(drift).toMatchObject({ status: 2 });
 
       await database.query(sql);

@@ -60,7 +60,7 @@ describe('change_history', () => {
     expect(recorded).toHaveLength(inOrder.length + rows.length);
   });
 
-  it('refuses a TRUNCATE in a transaction with an older snapshot, which would not record all rows', async () => {
+  it('refuses a TRUNCATE in a transaction with an older snapshot, because the snapshot may lack rows', async () => {
     for (const level of ['repeatable read', 'serializable']) {
       await otherSession.query(`begin isolation level ${level}; select from code_list`);
       await database.query(`${INSERT} on conflict do nothing`);
@@ -123,7 +123,7 @@ describe('change_history', () => {
     for (const { text } of rows) for (const secret of ['key_hash', ...hashes]) expect(text).not.toContain(secret);
   });
 
-  it('records 2,000 changed rows without a nested loop, also after statements of one row', async () => {
+  it('records 2,000 changed rows without a nested loop, also after statements that change one row', async () => {
     const session = await database.session();
     const plans: string[] = [];
     session.on('notice', ({ message = '' }) => plans.push(message));
@@ -145,7 +145,7 @@ describe('change_history', () => {
   });
 });
 
-/** The SQLSTATE of a transaction that a client has to repeat at the levels repeatable read and serializable. */
+/** The SQLSTATE of a conflict after which a client repeats its transaction. Read committed has no such conflicts. */
 const SERIALIZATION_FAILURE = '40001';
 
 describe('the stamp of a topic', () => {
@@ -190,7 +190,7 @@ describe('the stamp of a topic', () => {
         'vacuum (full, analyze) communication_code',
       ],
     },
-  ])('changes if and only if its content changes: $what', async ({ topics, preparation, statements }) => {
+  ])('changes if and only if the content of the topic changes: $what', async ({ topics, preparation, statements }) => {
     for (const sql of preparation) await database.query(sql);
     for (const sql of statements) {
       const before = await readStamps();
@@ -265,7 +265,7 @@ describe('the stamp of a topic', () => {
 
 describe('the functions of the triggers', () => {
   it('never call a function of somebody else that has the name of a function of PostgreSQL', async () => {
-    // These functions fit the argument types better, and the search_path below names their schema first
+    // The types of these functions fit better than those of PostgreSQL, and the search_path names their schema first
     await database.query(
       `create function public.to_jsonb(public.communication_code) returns jsonb language sql
          as $$ select '"foreign"'::jsonb $$;
@@ -288,7 +288,7 @@ describe('the functions of the triggers', () => {
            public.hashtextextended(text, int), public.clock_timestamp(), public.gen_random_uuid()`,
       );
     }
-    expect(await readHistory('operation')).toHaveLength(2 + 1 + 2); // two codes, a value, and the codes truncated
+    expect(await readHistory('operation')).toHaveLength(2 + 1 + 2); // two codes, a value, and two truncated codes
     expect(JSON.stringify(await readHistory())).not.toContain('foreign');
   });
 });

@@ -37,7 +37,7 @@ beforeAll(async () => {
     `alter role order_lookup_owner password '${PASSWORD}'; alter role order_lookup_service password '${PASSWORD}';
      create role writer login password '${PASSWORD}'; grant connect on database orders to writer`,
   );
-  // In PostgreSQL 14 public belongs to a superuser, so the file warns, and names the statement for the superuser
+  // In PostgreSQL 14 a superuser owns the schema public, so the file warns, and prints a statement for the superuser
   const [, remedy = ''] = /As that role, run: (.*)$/m.exec(warned.join('\n')) ?? [];
   await superuser.query(`${remedy} grant usage on schema public to writer`);
   const up = await runLine('migrate up', { DATABASE_URL: urlOf('order_lookup_owner') });
@@ -55,7 +55,7 @@ afterAll(async () => {
 });
 
 const INSUFFICIENT_PRIVILEGE = '42501';
-/** PostgreSQL's answer to a statement that changes a view which nobody can change. */
+/** The SQLSTATE of a statement that changes a view which PostgreSQL cannot update. */
 const OBJECT_NOT_IN_PREREQUISITE_STATE = '55000';
 const DENIED = { code: INSUFFICIENT_PRIVILEGE };
 

@@ -10,7 +10,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** An event trigger that a company may have in all its databases. It switches on row level security. */
+/** An event trigger that a company may have in all its databases. It switches on row level security for new tables. */
 const ROW_SECURITY_FOR_ALL = `
   create function public.enable_row_security() returns event_trigger language plpgsql as $$
     declare made record;

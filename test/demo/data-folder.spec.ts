@@ -6,7 +6,7 @@ import { isRoot } from '../../src/demo/postgres-programs.js';
 import { useTestFolder } from '../support/test-folder.js';
 
 const parent = useTestFolder();
-/** A file of another user: an ordinary user cannot give away a file, and /etc/passwd belongs to root. */
+/** A file that belongs to another user. Root makes such a file, and all other users take a file of root. */
 const foreign = isRoot ? join(parent, 'foreign') : '/etc/passwd';
 if (isRoot) {
   writeFileSync(foreign, '');

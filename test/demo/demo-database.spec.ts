@@ -65,7 +65,7 @@ it('the demo waits for a server that still repairs its data, also if its lock fi
     if (refusalsLeft < 0) client.pipe(connect(port, '127.0.0.1')).pipe(client);
     else client.once('data', () => client.end(IS_STARTING));
   });
-  repairing.unref(); // if the test fails, the runner ends nevertheless
+  repairing.unref(); // so that the runner ends even if the test fails
   const repairingPort = String(await listen(repairing));
   leaveLockFile(readFileSync(pathInData('postmaster.pid'), 'utf8').replace(`\n${port}\n`, `\n${repairingPort}\n`));
   const database = await DemoDatabase.create(folder);
@@ -85,7 +85,7 @@ it('the demo says that its data is of another version of PostgreSQL, and what to
   writeFileSync(pathInData('PG_VERSION'), version);
 });
 
-it('the demo stops its server and fails if the server starts at the third attempt, but accepts no session', async () => {
+it('if its server starts at the third attempt, but accepts no session, the demo stops the server and fails', async () => {
   const server = new PostgresServer(await findPrograms(), folder);
   const start = jest.spyOn(server, 'start').mockResolvedValue();
   for (const _ of [1, 2]) start.mockRejectedValueOnce(new Error('the port is taken'));

@@ -10,7 +10,7 @@ function byInitdb(...lines: string[]): string {
   return `${PROGRESS_OF_INITDB}${lines.join('\n')}\n${END_OF_INITDB}`;
 }
 
-// The programs printed these texts on machines with these faults
+// PostgreSQL's programs printed these texts on machines with these faults
 it.each([
   {
     machine: 'a user id without a name',
@@ -50,13 +50,13 @@ it.each([
   expect(findStartRemedy(fault)).toContain(row.remedy);
 });
 
-it('the refusal of a session during the start is not taken for the fault', () => {
+it('the line that refuses a session during the start is not reported as the fault', () => {
   const printed =
     '[1] FATAL:  the database system is starting up\n[2] FATAL:  database files are incompatible with server\n';
   expect(findFailure(printed)).toBe('database files are incompatible with server');
 });
 
-it('a fault that is not known has no remedy', () => {
+it('an unknown fault has no remedy', () => {
   expect(findStartRemedy('database files are incompatible with server')).toBeUndefined();
 });
 

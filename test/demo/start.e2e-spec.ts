@@ -1,7 +1,7 @@
 // Tests `npm start` as a whole. Other files of this folder test the database and the programs of PostgreSQL.
 //
-// The tests share one clone, in this order. Each needs the data of the tests before it, and the second also needs the
-// running demo of the first. So run the whole file: with `-t` a later test fails.
+// The tests share one clone, in this order. Each needs the data of the tests before it. The second and the third also
+// need the running demo of the first. So run the whole file: with `-t` a later test fails.
 import { type ChildProcess, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ const children: ChildProcess[] = [];
 const otherProgram = createServer();
 const takenPort = String(await listen(otherProgram));
 
-/** Words before a command that run it in a network of its own, in which the loopback device is down. */
+/** If these words are put before a command, the command runs in a new network without a working loopback device. */
 const WITHOUT_NETWORK = isRoot ? ['unshare', '-n'] : ['unshare', '--map-current-user', '-n'];
 const canUnshare = spawnSync('unshare', [...WITHOUT_NETWORK.slice(1), 'true']).status === 0;
 
@@ -53,7 +53,7 @@ const OF_ANOTHER_PROJECT = {
   LANG: 'xx_YY',
   TZ: 'Nowhere/Town',
   LD_LIBRARY_PATH: '/nowhere',
-  // Nobody listens at these proxies. Node.js 20 ignores the variable, so `npm run test:node` tries other versions
+  // Nobody listens at these proxies. Node.js 20 ignores NODE_USE_ENV_PROXY, so only newer versions would use them
   NODE_USE_ENV_PROXY: '1',
   HTTP_PROXY: 'http://127.0.0.1:9',
   HTTPS_PROXY: 'http://127.0.0.1:9',
@@ -65,7 +65,7 @@ function launch(environment: Record<string, string>, { folder }: Clone = clone):
   return running;
 }
 
-/** Two demos that start at the same time on a slow machine take longer than other waits. */
+/** Two demos that start at the same time on a slow machine need a longer limit than other waits. */
 const START = { limitMs: READY_LIMIT_MS };
 /** Matches lines that the demo prints only on a slow machine. */
 const WAITING = /^The demo waits for .* …\n/gm;
@@ -74,7 +74,7 @@ const WAITING = /^The demo waits for .* …\n/gm;
 async function runUntilItEnds(): Promise<{ status: number | null; said: string }> {
   const { child, output, ended } = launch({});
   await until(async () => output.stdout.includes('Ctrl-C stops') || child.exitCode !== null, START);
-  child.kill('SIGINT'); // a demo that starts nevertheless would never end
+  child.kill('SIGINT'); // if the demo has started by mistake, it would never end by itself
   const { status, stderr } = await ended;
   return { status, said: stderr.replaceAll(WAITING, '') };
 }
@@ -114,7 +114,7 @@ function readVariables(output: string): string {
   return /(?:^export .*\n)+/m.exec(output)?.[0] ?? '';
 }
 
-/** Returns the values that a terminal still uses after another start. Ports may have changed by then. */
+/** Returns the variables that stay valid in a terminal if the demo is started again. Ports may change. */
 function readLasting(output: string): Record<string, string> {
   const { KEY = '', CLIENT_SECRET = '', DATABASE_URL = '' } = parseEnv(readVariables(output)) as Record<string, string>;
   return { KEY, CLIENT_SECRET, DATABASE_URL };
@@ -126,12 +126,12 @@ function readPorts(output: string): number[] {
 
 let firstDemo: Demo;
 
-it('npm start works in two clones together, with variables of other projects, and if ports are taken', async () => {
+it('npm start works in two clones at the same time, with variables of another project, and if a port is taken', async () => {
   mkdirSync(join(clone.folder, '.data'), { recursive: true });
-  // Somebody's own migration adds a code, and the samples are still loaded
+  // Even if a migration has added a code before the first start, the demo loads its samples
   const code = "insert into communication_code values ('ZONE', 'NORTH', 'Of a migration')";
   writeFileSync(join(clone.folder, 'migrations/0098_of_ones_own.sql'), `-- Up Migration\n${code};\n`);
-  // Empty files, such as a full disk or a power cut leaves
+  // A full disk or a power cut may leave such empty files
   for (const name of ['api-key', 'issuer-key.json']) writeFileSync(join(clone.folder, '.data', name), '');
   mkdirSync(join(clone.databaseFolder, 'postgres'), { recursive: true });
 

@@ -1,4 +1,4 @@
-// Runs HAProxy and Caddy with the files of docs/balancers.md, each in front of two replicas of its own.
+// Runs HAProxy and Caddy with the files of docs/balancers.md. Each of them distributes requests to two replicas.
 import { describe, expect, it } from '@jest/globals';
 import { BALANCERS, isInstalled, startBalancer, withLongTimeouts } from '../support/gateways.js';
 import { issueKey } from '../support/api-keys.js';
@@ -10,7 +10,7 @@ import { until } from '../support/until.js';
 // The replicas of docs/balancers.md, at addresses of this machine
 const FIRST = '127.0.0.1';
 const SECOND = '127.0.0.2';
-/** A number of requests of which both replicas get many, however the balancer distributes them. */
+/** Enough requests that each replica gets many of them, whatever rule the balancer uses. */
 const REQUESTS = 100;
 
 const world = processWorld({ replicas: 0 });

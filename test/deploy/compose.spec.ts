@@ -1,4 +1,4 @@
-// The parts of docker-compose.yml fit the service, the image and each other.
+// Checks docker-compose.yml and the Dockerfiles without Docker.
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { readConfiguration, variableNames } from '../../src/configuration/read-configuration.js';
@@ -25,7 +25,7 @@ it('docker-compose.yml gives the replicas a complete configuration', () => {
     OAUTH_ALLOW_HTTP: true,
   });
   const others = Object.keys(api.environment).filter((name) => !variableNames.includes(name));
-  expect(others).toEqual(['PGPASSWORD']); // read by pg itself
+  expect(others).toEqual(['PGPASSWORD']); // pg reads this variable, and our configuration does not know it
 });
 
 it('docker-compose.yml gives the replicas the role of the service', () => {
@@ -36,7 +36,7 @@ it('each password in docker-compose.yml begins with development-only-', () => {
   const SECRETS = /(?:PASSWORD|CLIENT_SECRET)(?:: |=|:-)(?<variable>.*)|:\/\/[^\s:/@]+:(?<address>\S+)@/g;
   const found = [...readText('docker-compose.yml').matchAll(SECRETS)];
   const passwords = found.map(({ groups }) => groups?.['variable'] ?? groups?.['address']);
-  expect(passwords).toHaveLength(8); // the pattern finds all of them
+  expect(passwords).toHaveLength(8); // if the pattern missed a password, the test would not check it
   for (const password of passwords) expect(password).toMatch(/^(\$\{\w+:-)?development-only-/);
 });
 

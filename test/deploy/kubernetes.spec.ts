@@ -69,7 +69,7 @@ it('deploy/kubernetes names only ports that the service listens on, and policies
   expect(valuesOf('port', policies).filter((port) => typeof port !== 'number')).toEqual([]);
 });
 
-it('deploy/kubernetes gives the service a complete configuration, and no Secret', () => {
+it('deploy/kubernetes gives the service a complete configuration, and contains no Secret', () => {
   const { OAUTH_ISSUER, OAUTH_AUDIENCE, ...others } = configurationEnv;
   const lists = { OAUTH_ISSUER: [OAUTH_ISSUER], OAUTH_AUDIENCE: [OAUTH_AUDIENCE] };
   expect(configuration).toMatchObject({ ...others, ...lists });
@@ -98,7 +98,7 @@ it('deploy/kubernetes gives a replica enough time to drain', () => {
   expect(grace).toBeGreaterThan(drain + LONGEST_END_SECONDS);
 });
 
-it('deploy/kubernetes names no user, because OpenShift sets the user, and the image names its user by number', () => {
+it('deploy/kubernetes leaves the user to OpenShift or to the image, and the image names its user by number', () => {
   const names = ['runAsUser', 'runAsGroup', 'fsGroup'];
   expect(names.flatMap((name) => valuesOf(name, objects))).toEqual([]);
   expect(readText('Dockerfile')).toMatch(/^USER \d+:\d+\n(.*\n)*CMD/m);
@@ -112,7 +112,7 @@ it('deploy/kubernetes runs every container without privileges', () => {
   expect(valuesOf('automountServiceAccountToken', pods)).toEqual([false, false]);
 });
 
-it('deploy/kubernetes routes every path that callers know', () => {
+it('deploy/kubernetes routes every path to the service', () => {
   const routes = valuesOf('path', parse(read('gateway/http-route.yaml')));
   expect(routes).toEqual([{ type: 'PathPrefix', value: '/' }]);
 });
@@ -123,7 +123,7 @@ const steps = useTestFolder();
 const MIGRATION = ['delete', 'apply', 'wait --for=jsonpath'];
 const COMPLETE_MIGRATION = [...MIGRATION, 'wait --for=condition=complete'];
 const SHOW_REASON = ['logs', 'get events'];
-// The restart comes before the last `apply`: if it came later, `undo` would keep the new version
+// The restart comes before the last `apply`: after it, `undo` would undo only the restart, and keep the new version
 const ROLL_OUT = [...COMPLETE_MIGRATION, 'get deployment', 'rollout restart', 'apply', 'rollout status'];
 it.each([
   { failing: 'nothing', status: 0, expected: ROLL_OUT },

@@ -43,8 +43,8 @@ it.each(expressions)('the alert or panel %s uses only metrics and labels that th
   expect([...labels, ...ENVIRONMENT_LABELS, 'instance', 'le']).toEqual(expect.arrayContaining(used));
 });
 
-// The operator `without (…)` would keep the labels that Prometheus adds for each pod. So it would not add up the pods
-it.each(rules)('each sum and join of $alert names its labels, and begins with those of the environment', (rule) => {
+// `without (…)` would keep the labels that Prometheus adds for each pod. Each sum would then be over one pod only
+it.each(rules)('each sum and join of $alert lists its labels, and the labels of the environment come first', (rule) => {
   const groupings = [...rule.expr.matchAll(/\b(?:by|on|ignoring|without)\b ?(?:\(([^)]*)\))?/g)].map(
     ([, list]) => list,
   );
@@ -53,7 +53,7 @@ it.each(rules)('each sum and join of $alert names its labels, and begins with th
     expect(list?.split(', ').slice(0, ENVIRONMENT_LABELS.length)).toEqual(ENVIRONMENT_LABELS);
 });
 
-it('the alerts on calls count only the operations, and not the checks of balancers', () => {
+it('the alerts on calls count only calls of the operations, and not the health checks of balancers', () => {
   const patterns = expressions.flatMap(([, expr]) =>
     [...expr.matchAll(/operation=~"([^"]*)"/g)].map(([, pattern]) => pattern),
   );
@@ -68,7 +68,7 @@ interface Scenario {
   readonly series: Record<string, string>;
   readonly fires: readonly string[];
 }
-/** The scenarios. The schema reads every scalar as a text: otherwise 0x60 would be a hexadecimal number. */
+/** The scenarios. With another schema than `failsafe`, the values `0x60` would be read as a hexadecimal number. */
 const scenarios = parse(readText('test/deploy/alert-scenarios.yaml'), { schema: 'failsafe' }) as Scenario[];
 
 it('each alert fires in some scenario, and none fires if nothing is wrong', () => {
@@ -100,7 +100,7 @@ const HEALTHY: Record<string, number> = {
   up: 1,
 };
 
-/** Returns the scenario with a roll-out before it: for six minutes only healthy replicas of the former release run. */
+/** Puts a roll-out before the scenario: for the first six minutes, only healthy replicas of the former release run. */
 function afterRollOut(scenario: Scenario): Scenario {
   const former = Object.keys(scenario.series).map((name) => {
     const value = HEALTHY[name.replace(/\{.*/, '')] ?? 0;
@@ -135,7 +135,7 @@ const isSkipped = !hasPromtool && !process.env['CI'];
 if (isSkipped) process.stderr.write('SKIPPED: the tests of the alerts need promtool.\n');
 const itWithPromtool = isSkipped ? it.skip : it;
 
-/** Makes alerts.yaml as docs/operators.md does. */
+/** Makes alerts.yaml by the command of docs/operators.md. */
 async function makeRules(): Promise<void> {
   const block = readBlocks('docs/operators.md').find(({ text }) => text.includes('prometheus-rule.yaml'));
   const made = await shell(block?.text.replace('> ', `> ${folder}/`) ?? '', PROJECT, {});
@@ -146,16 +146,16 @@ function runPromtool(command: string, file: string) {
   return spawnSync('promtool', [command, 'rules', file], { cwd: folder, encoding: 'utf8' });
 }
 
-itWithPromtool('promtool accepts the file of rules that docs/operators.md makes', async () => {
+itWithPromtool('promtool accepts the file of rules that the command of docs/operators.md makes', async () => {
   await makeRules();
   expect(runPromtool('check', 'alerts.yaml')).toMatchObject({ status: 0 });
 });
 
 itWithPromtool.each([
-  { variant: 'as they are', change: withoutChange, minutes: DURATION_MINUTES },
+  { variant: 'with the series of the file', change: withoutChange, minutes: DURATION_MINUTES },
   { variant: 'with labels for each pod and release', change: withPodLabels, minutes: DURATION_MINUTES },
   { variant: 'after a roll-out', change: afterRollOut, minutes: DURATION_MINUTES + ROLL_OUT_MINUTES },
-])('the alerts fire as the scenarios say, $variant', async ({ change, minutes }) => {
+])('in each scenario exactly the named alerts fire, $variant', async ({ change, minutes }) => {
   await makeRules();
   const tests = scenarios.map((scenario) => toPromtool(change(scenario), minutes));
   const file = { rule_files: ['alerts.yaml'], evaluation_interval: '1m', tests };

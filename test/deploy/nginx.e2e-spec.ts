@@ -1,4 +1,4 @@
-// Runs nginx with the configuration of deploy/nginx in front of services. Most of these services run in this process.
+// Runs nginx with deploy/nginx/nginx.conf in front of replicas. Most of the replicas run in the process of the test.
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type IncomingMessage, get } from 'node:http';
@@ -95,7 +95,7 @@ describeWithNginx('deploy/nginx', () => {
     expect(new Set(await Promise.all(statuses))).toEqual(new Set([200]));
   });
 
-  it('limits the connections of a stranger that have an unfinished request', async () => {
+  it('limits how many connections of a stranger wait for an answer', async () => {
     const silent = createServer();
     const front = await startNginx([`127.0.0.1:${await listen(silent)}`], withLongTimeouts);
     const request = 'GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
@@ -172,7 +172,7 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
   afterAll(() => nginx?.stop());
 
   it.each(ALL_PATHS)(
-    'give a complete compressed answer for %s, and 304 to its entity tag, whichever of them is asked',
+    'give a complete compressed answer for %s, and 304 to its entity tag, whichever replica answers',
     async (path) => {
       const plain = await ask(path, { 'Accept-Encoding': 'identity' });
       const compressed = await ask(path, { 'Accept-Encoding': 'gzip' });
@@ -189,7 +189,7 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
     expect(headers.get('content-encoding')).toBe('gzip');
   });
 
-  it('answer every request while a replica is killed, started again, and stopped in order', async () => {
+  it('answer every request while a replica is killed, started again, and shut down', async () => {
     const traffic = new Traffic(() => nginx.url, world.credentials, { perSecond: 50 });
     await until(async () => traffic.asked > 10);
     await replicaToKill.kill();
@@ -201,7 +201,7 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
   });
 });
 
-describeWithNginx('deploy/nginx, if no replica runs', () => {
+describeWithNginx('deploy/nginx without a running replica', () => {
   beforeAll(async () => {
     nginx = await startNginx([`127.0.0.1:${await freePort()}`], (text) =>
       withUnlimitedCaller(withLongTimeouts(text), '127.0.0.1'),

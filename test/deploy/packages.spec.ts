@@ -1,4 +1,4 @@
-// Compares package.json with all files that have to agree with it: on Node.js, on dependencies, and on the version.
+// Compares package.json with the files that repeat the versions of Node.js, the dependencies, or the service's version.
 import { readdirSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { expect, it } from '@jest/globals';
@@ -51,7 +51,7 @@ it('Git gives each file the line ends of Linux, also in a clone on Windows', () 
   expect(readText('.gitattributes')).toMatch(/^\* text=auto eol=lf$/m);
 });
 
-it('each install script of the lock file is allowed or refused, and all scripts of PostgreSQL are allowed', () => {
+it('package.json allows or refuses each package with an install script, and allows each package of PostgreSQL', () => {
   const withScript = Object.entries(lock.packages).filter(([, { hasInstallScript }]) => hasInstallScript);
   const names = withScript.map(([path]) => path.replace(/^.*node_modules\//, ''));
   const allowed = manifest['allowScripts'] ?? {};

@@ -1,4 +1,4 @@
-// Compares openapi.yaml with the service's constants and live answers. In other tests World.get compares each reply.
+// Compares openapi.yaml with the service's constants and answers. World.get compares the answers of all other tests.
 import 'reflect-metadata';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -27,7 +27,7 @@ const SCOPE = 'lookups.read';
 const world = localWorld({ environment: { OAUTH_REQUIRED_SCOPE: SCOPE } });
 const openapiYaml = parse(readText('src/documentation/openapi.yaml')) as OpenApiDocument;
 const contract = new Contract(openapiYaml);
-/** The filters, as the interface document of the owner describes them. */
+/** The texts with which the owner's interface document describes the filters. */
 const FILTERS = {
   codeType: 'Type of communication code record to be retrieved.',
   code: 'Communication code record to be retrieved.',
@@ -111,7 +111,7 @@ it('openapi.yaml never uses additionalProperties, which generated Java clients c
   expect(JSON.stringify(openapiYaml)).not.toContain('additionalProperties');
 });
 
-it('openapi.yaml closes no list of codes by an enum, so that a new code breaks no generated client', () => {
+it('openapi.yaml limits no list of codes by an enum, so that a new code breaks no generated client', () => {
   const CODE_SCHEMAS = /^(?:\w+SupportedValues|CommunicationCode\w+|Code|Filter)$/;
   const schemas = Object.entries(openapiYaml.components.schemas).filter(([name]) => CODE_SCHEMAS.test(name));
   expect(schemas).toHaveLength(6); // a schema with another name would not be tested
@@ -142,7 +142,7 @@ describe('the schema of a filter', () => {
     { name: 'a no-break space, the first character after the control characters', value: '\xa0' },
     { name: 'a line separator, which is no control character', value: 'a\u2028' },
     { name: 'as many characters as are allowed', value: '𝄞'.repeat(MAX_FILTER_CHARACTERS) },
-    { name: 'one character more than that', value: 'a'.repeat(MAX_FILTER_CHARACTERS + 1) },
+    { name: 'one character more than is allowed', value: 'a'.repeat(MAX_FILTER_CHARACTERS + 1) },
   ])('agrees with the service on $name', ({ value }) => expectAgreement(value));
 
   it('agrees with the service on any text', () =>
@@ -159,7 +159,7 @@ it.each([
   { name: 'its content type', headers: { 'Content-Type': 'text/html' }, fault: 'text/html' },
   { name: 'the form of its body', change: { text: '[]' }, fault: 'must be object' },
 ])(
-  'a reply that differs from openapi.yaml in $name fails every test that gets it',
+  'the check of a reply finds that the reply differs from openapi.yaml in $name',
   async ({ change, headers = {}, fault }) => {
     const path = PATHS.orderUpdate;
     const reply = await world.get(path, { headers: await goodHeaders() });
@@ -189,12 +189,14 @@ it('If-None-Match may contain any text', async () => {
   }
 });
 
-/** Three services: with a limit of one request a minute, without an issuer, and with a fault. */
+/** A service with a rate limit of one request a minute. */
 let limited: LocalService;
+/** A service whose issuer does not answer. */
 let withoutIssuer: LocalService;
+/** A service whose lookups throw an error. */
 let broken: NestExpressApplication;
 const NO_ISSUER = 'http://127.0.0.1:9';
-/** The answers to requests whose headers never end. The service sends them after its time limit. */
+/** The answer for each path to a request whose headers never end. The service sends it after its time limit. */
 let unfinished: Map<string, Promise<Reply>>;
 
 beforeAll(async () => {
@@ -244,7 +246,7 @@ async function replyWithoutSigningKeys(path: string): Promise<Reply> {
   const headers = { Authorization: `Bearer ${token}` };
   return replyThatFits(
     () => world.get(path, { headers, service: withoutIssuer }),
-    ({ text }) => text.includes('No signing keys of the issuer'), // there is another 503 while it has no API keys
+    ({ text }) => text.includes('No signing keys of the issuer'), // without API keys, the 503 has another text
   );
 }
 
@@ -296,7 +298,7 @@ describe.each(ALL_PATHS)('%s', (path) => {
     contract.check('GET', path, found);
   });
 
-  it('has no status in openapi.yaml that this test does not show', () => {
+  it('answers every status that openapi.yaml lists for it', () => {
     const described = Object.keys(contract.operation(path)?.responses ?? {}).map(Number);
     expect(described).toEqual(STATUS_CASES.map(({ status }) => status));
   });

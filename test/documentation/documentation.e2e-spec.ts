@@ -39,7 +39,7 @@ describe('GET /openapi.json', () => {
     expect(JSON.parse(text)).toEqual({ ...openapiYaml, components });
   });
 
-  it('has the address of the server and the scope, and no endpoint if the issuer names none', async () => {
+  it('has PUBLIC_BASE_URL, BASE_PATH and the required scope, and no endpoints if the issuer does not answer', async () => {
     const service = await world.startReplica({
       PUBLIC_BASE_URL: 'https://orders.example.com',
       BASE_PATH: '/lookups',
@@ -149,10 +149,10 @@ it('/docs/favicon-32x32.png is the file of Swagger UI, byte for byte', async () 
 });
 
 it.each(['/docs', '/docs/swagger-ui-bundle.js', '/openapi.json', '/problems/not-found', '/'])(
-  '%s has an entity tag, answers 304 to this tag, and may be cached only if each use asks again',
+  '%s has an entity tag, answers 304 to this tag, and makes a cache ask the service before each use',
   async (path) => {
     const { headers } = await getWithoutCredentials(path);
-    expect(headers.get('cache-control')).toBe('no-cache'); // a new version changes pages, and not their addresses
+    expect(headers.get('cache-control')).toBe('no-cache'); // a new release changes the files at the same addresses
     const etag = headers.get('etag') ?? '';
     const { status, text } = await getWithoutCredentials(path, { 'If-None-Match': etag });
     expect({ status, text }).toEqual({ status: 304, text: '' });
@@ -186,7 +186,7 @@ describe('the page at the address of the service', () => {
     { what: 'a program', Accept: 'application/json' },
     { what: 'a program that takes anything', Accept: '*/*' },
     { what: 'a balancer that sends an empty Accept', Accept: '' },
-  ])('is 200 for $what, and leads to the documentation', async ({ Accept }) => {
+  ])('answers 200 to $what, and links to the documentation', async ({ Accept }) => {
     const { status, headers, text } = await getWithoutCredentials('/', { Accept });
     expect([status, headers.get('content-type')]).toEqual([200, HTML]);
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
@@ -196,7 +196,7 @@ describe('the page at the address of the service', () => {
   it('answers 200 to GET and HEAD without Accept, and refuses POST', async () => {
     const statuses: number[] = [];
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST']) {
-      // An answer to HEAD names a length, but has no body. So only the closed connection shows `exchange` its end
+      // An answer to HEAD names a length, but has no body. So `exchange` ends only when the connection closes
       const request = requestTo('/', { Connection: 'close' }, method);
       const { responses } = await exchange(world.service.port, request);
       statuses.push(responses[0]?.status ?? 0);

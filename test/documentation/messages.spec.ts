@@ -68,8 +68,8 @@ it('a role that src names is made by deploy/database/1-roles.sql', () => {
   expect(named.filter((name) => !roles.includes(name))).toEqual([]);
 });
 
-it('a variable that src names is in .env.example', () => {
-  // The names that begin with OTEL_ are those of OpenTelemetry, which knows many more than we list
+it('an environment variable that src names is read by the service', () => {
+  // OpenTelemetry reads more variables that begin with OTEL_ than our configuration lists
   const ours = variableNames.filter((name) => !name.startsWith('OTEL_'));
   const families = [...new Set(ours.map((name) => name.split('_')[0]))].join('|');
   const constants = findInSrc(/\bconst ([A-Z][A-Z_]+) =/g);

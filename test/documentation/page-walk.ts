@@ -1,7 +1,6 @@
-// Follows a page as its reader does: runs its commands in their order in a copy of the project, and compares their
-// output with the page. If a line is one command of ours, it runs in the test's process, in a tenth of the time. A
-// shell runs all other lines. The remarks `write to`, `as` and `ends with` before a block name a file, a role or an
-// exit status (test/support/pages.ts).
+// Runs the commands of a page in their order in a copy of the project, and compares their output with the page. If a
+// line is one command of ours, the command runs in the test's process, which takes a tenth of the time of a shell.
+// The remarks `write to`, `as` and `ends with` before a block name a file, a role or an exit status: see pages.ts.
 import { readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, expect } from '@jest/globals';
@@ -15,13 +14,13 @@ import { localWorld } from '../support/local-world.js';
 import { type Outcome, PROJECT, shell } from '../support/program.js';
 import type { World } from '../support/world.js';
 
-/** The sample codes that the demo loads. */
+/** Two of the sample codes that the demo loads. */
 const SAMPLES = `
   insert into communication_code (code_type, code, description) values
     ('SAMPLE-DELIVERY', 'CONFIRMED', 'Sample: the delivery window was confirmed'),
     ('SAMPLE-DELIVERY', 'RESCHEDULED', 'Sample: the delivery was moved to another day')`;
 
-/** A command of ours without pipes, files or variables: its words need no shell. */
+/** Matches a command of ours that needs no shell, because it has no pipes, files or variables. */
 const OWN_COMMAND = /^npm run (?:--silent )?(?<program>\w+) -- (?<words>[^$&;<>\\`|]+)$/;
 const WORD = /"(?<quoted>[^"]*)"|(?<plain>\S+)/g;
 
@@ -145,19 +144,18 @@ function readDialogue(text: string): { command: string; printed: string }[] {
 const ID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 
 /**
- * Returns a pattern that finds the output of the page in the real output without white space. `…` matches anything.
- * Ids, times and numbers of migrations may differ. Each id of the page is a group, so that later commands can use the
- * real id.
+ * Returns a pattern of the output that the page shows. Remove the white space of the real output before you match it.
+ * Ids, times and numbers of migrations may differ. Each id is a group, so that later commands can use the real id.
  */
 function toPattern(shown: string): { readonly pattern: RegExp; readonly ids: string[] } {
   const ids: string[] = [];
   const source = shown
     .replaceAll(/\s/g, '')
-    // Escape first: later it would escape the patterns below. The search for times expects an escaped dot
+    // First, or this would escape the patterns that follow. The pattern for times below expects an escaped dot
     .replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
     .replaceAll(new RegExp(ID, 'g'), (id) => {
       const index = ids.indexOf(id);
-      if (index >= 0) return `\\${index + 1}`; // the text that this group found
+      if (index >= 0) return `\\${index + 1}`; // the same id again: the text that its group has matched
       ids.push(id);
       return `(${ID})`;
     })

@@ -95,7 +95,7 @@ describe('docs/at-night.md', () => {
       .filter((name) => name.endsWith('.ts'))
       .map((name) => readText(join('src', name)))
       .join('\n');
-    // src has `database` and `failed` of the line `database (codes): failed`
+    // The line `database (codes): failed` is composed, so src has only its parts `database` and `failed`
     const parts = quoted.flatMap((line) => line.split(/(?: \(\w+\))?: /));
     expect(parts.length).toBeGreaterThan(0);
     expect(parts.filter((part) => !sources.includes(part))).toEqual([]);

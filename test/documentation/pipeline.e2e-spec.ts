@@ -1,5 +1,5 @@
-// Runs the commands of the workflow of docs/pipeline.md, step by step. This file has its own `gh`, which keeps comments
-// in a file, and its own `npm`, which starts the programs without npm: npm takes a second for each.
+// Runs the commands of the workflow of docs/pipeline.md, step by step. Two scripts replace `gh` and `npm`: `gh` keeps
+// comments in a file, and `npm` starts our programs directly, because the real npm takes a second each time.
 //
 // The tests share one repository and one database, in this order: each needs the commits and comments of the tests
 // before it. So run the whole file, because with `-t` a later test fails.
@@ -28,7 +28,7 @@ const ADD_ORDER_TYPE = `insert into code_list_value (code_list, value) values ('
 const REMOVE_PARTY_TYPE = `delete from code_list_value where code_list = 'partyType' and value = 'Solicitor'`;
 const ADD_200_CODES = `insert into communication_code
   select 'T', 'CODE-' || n, repeat('x', 500) from generate_series(1, 200) n`;
-/** A `gh` that keeps the comments in a file. Like GitHub, it refuses a body of more than 65,536 characters. */
+/** The script in place of `gh`. Like GitHub, it refuses a comment of more than 65,536 characters. */
 const GH = `#!/usr/bin/env node
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 const words = process.argv.slice(2);
@@ -50,7 +50,7 @@ if (words.includes('--jq')) {
 }
 `;
 
-/** An `npm` that starts PROGRAM of `npm run [--silent] PROGRAM -- WORD…`. */
+/** The script in place of `npm`. For `npm run [--silent] PROGRAM -- WORD…` it starts PROGRAM with the words. */
 const NPM = `#!/bin/sh
 if [ "$2" = --silent ]; then shift; fi
 program=$2
@@ -64,7 +64,7 @@ interface Comment {
   readonly body: string;
 }
 
-/** A comment of a person who quotes the marker of the workflow's comment. The workflow must not change it. */
+/** A person's comment, which quotes the marker of the workflow's comment. The workflow must not change this comment. */
 const FIRST_COMMENTS: Comment[] = [
   { id: 1, user: 'User', body: '<!-- order-lookup plan --> is what the plan begins with' },
 ];
@@ -189,7 +189,7 @@ it('the workflow of docs/pipeline.md continues if a label has the hash of the pl
   expect(await runJob(jobs.plan, { labels: [labelInComment()] })).toMatchObject({ status: 0, said: '' });
 });
 
-it('the workflow of docs/pipeline.md cuts a plan that is too long for a comment', async () => {
+it('the comment of docs/pipeline.md shows 20 of 200 new codes, and plan-full.txt shows all of them', async () => {
   const { body } = comments()[1] as Comment;
   expect(body).toContain('\n    … and 180 more (--full)\n'); // of 200 codes, MAX_LINES (20) are shown
   const whole = readFileSync(join(walk.folder, 'plan-full.txt'), 'utf8');
@@ -201,7 +201,7 @@ it('the workflow of docs/pipeline.md makes no plan for forks and Dependabot: it 
   expect(await runJob(jobs.plan, { hasSecrets: false })).toMatchObject({ status: 1, said });
   await git('update-ref refs/remotes/origin/main HEAD');
   expect(await runJob(jobs.plan, { hasSecrets: false })).toMatchObject({ status: 0, said: '' });
-  await git('update-ref refs/remotes/origin/main HEAD~3'); // without the three commits of the tests above
+  await git('update-ref refs/remotes/origin/main HEAD~3'); // main again lacks the three commits of the earlier tests
 });
 
 it('the workflow of docs/pipeline.md gives the address of the database only to steps that need it', () => {
@@ -210,7 +210,7 @@ it('the workflow of docs/pipeline.md gives the address of the database only to s
   for (const job of Object.values(jobs)) {
     expect(JSON.stringify(job.env ?? {})).not.toContain('secrets');
     const withSecret = job.steps.filter(({ env }) => JSON.stringify(env ?? {}).includes('secrets'));
-    // The step that makes the plan, or a step that begins with a command of migrate. `npm ci` must not get the secret
+    // Only the step of the plan, and steps that begin with `npm run migrate`, have the secret. `npm ci` must not get it
     for (const { run: command } of withSecret)
       expect(command).toMatch(/^(?:if \[ -z "\$DATABASE_URL"|npm run migrate -- )/);
   }

@@ -10,8 +10,8 @@ import { until } from '../support/until.js';
 const walk = new PageWalk();
 
 /**
- * The order matters, because a page changes the database for the pages after it. at-night.md comes last, because it
- * revokes all keys. Each block of a page needs the blocks before it, so with `-t` a later block fails.
+ * The pages in the order of their tests, each with tests that run after its blocks. at-night.md is last, because its
+ * test revokes all keys. With `-t` a later block fails, because each block needs the blocks and pages before it.
  */
 const PAGES: Readonly<Record<string, () => void>> = {
   'docs/administrators.md': () => {
@@ -20,7 +20,7 @@ const PAGES: Readonly<Record<string, () => void>> = {
       expect(value).toEqual({ position: 6 });
     });
     // The block with `up` has applied three migrations
-    it('has its former lists after `down 3`, and the history names the migration that deleted a value', async () => {
+    it('brings the former lists back by `down 3`, and the history names the migration that deleted a value', async () => {
       expect(await walk.run('npm run migrate -- down 3 --yes')).toMatchObject({ status: 0 });
       const [lists] = await walk.world.database.query(
         `select string_agg(value, ' ' order by code_list, position) as values from code_list_value

@@ -1,4 +1,4 @@
-// A thread that opens connections from its own address, sends bytes on each, and reports how many were closed.
+// A thread that opens connections from 127.0.0.2, sends bytes on each, and reports how many were closed.
 import { type Socket, connect } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 

@@ -8,7 +8,7 @@ import { StalledClients } from '../support/stalled-clients.js';
 import type { World } from '../support/world.js';
 
 const CONNECTIONS = 100;
-/** After this number of connections, requests with other filters push the large answers out of the cache. */
+/** The connections of a step. After each step, requests with other filters push the large answers out of the cache. */
 const CONNECTIONS_OF_A_STEP = 10;
 const CODES = 20_000;
 const { communicationCodes } = PATHS;

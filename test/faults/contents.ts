@@ -1,11 +1,11 @@
-// Reports what callers get while all codes change, and at times at which codes begin or end. It never fails.
+// Reports what callers get while all codes change, and at times at which codes begin or end. The run never fails.
 import { skewedClock } from '../support/preload.js';
 import { flipCodes } from '../support/flipping.js';
 import { watchMoments } from '../support/effective-times.js';
 import type { World } from '../support/world.js';
 import { quantiles } from './figures.js';
 
-/** Reports the answers of all replicas, while a writer replaces all codes by another set, and back, again and again. */
+/** Reports the answers of all replicas, while a writer changes all codes from one set to another and back. */
 export async function flip(world: World, leastReplies = 1_000_000): Promise<string> {
   const { database, replicas, credentials } = world;
   const found = await flipCodes(database, replicas, credentials, { wanted: leastReplies });
@@ -19,8 +19,8 @@ export async function flip(world: World, leastReplies = 1_000_000): Promise<stri
 }
 
 /**
- * Reports how far apart three replicas with different clocks serve the codes that begin at the same time, a moment. The
- * later half of the moments come while PostgreSQL is stopped.
+ * Reports how long after the first of three replicas the last one serves codes that begin at one time, a moment. The
+ * replicas' clocks differ. PostgreSQL is stopped during the later half of the moments.
  */
 export async function moment(world: World, count = 50): Promise<string> {
   for (const ahead of [-90_000, 0, 90_000]) world.replicas.push(await world.startReadyReplica(skewedClock(ahead)));

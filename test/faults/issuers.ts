@@ -13,7 +13,7 @@ const FAULTS: readonly Fault[] = ['down', 'slow', 'status 500', 'html', 'redirec
 const FLOOD_INTERVAL_MS = 5;
 /** The pause between two attempts of a caller with a token of a new key. */
 const RETRY_INTERVAL_MS = 100;
-/** Longer than RETRY_INTERVAL_MS of key-set.ts, so that an unknown key id causes a fetch immediately. */
+/** Longer than the 5 s of key-set.ts between two fetches, so that an unknown key id causes a fetch immediately. */
 const REST_MS = 6_000;
 
 /**

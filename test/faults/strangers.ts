@@ -20,7 +20,7 @@ const REQUEST_WITHOUT_BODY = requestTo(PATHS.orderUpdate, { 'Transfer-Encoding':
 
 /**
  * Runs attacks, each for this many seconds. Lookups have a valid key and token. Reports the effect on a caller that was
- * connected before, on newcomers, on the health check and on memory. No gateway limits the attackers here.
+ * connected before, on new connections, on the health check and on memory. No gateway limits the attackers here.
  * @param only a part of a name: only attacks with this part are tried
  */
 export async function strangers(world: World, seconds = 12, only = ''): Promise<string> {

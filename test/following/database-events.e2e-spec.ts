@@ -10,7 +10,7 @@ import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { until } from '../support/until.js';
 
 const { orderUpdate: UPDATE, communicationCodes: CODES } = PATHS;
-/** READ_INTERVAL_MS of followed-topic.ts: after it the service reads everything, even if no revision has changed. */
+/** READ_INTERVAL_MS of followed-topic.ts. After this time the service reads everything, even without a new revision. */
 const TEN_MINUTES_MS = 10 * 60_000;
 /** The longest time for which PostgreSQL waits until a session has ended. */
 const SESSION_END_TIMEOUT_MS = 600_000;
@@ -44,7 +44,7 @@ const endSessions = (): Promise<unknown> =>
   sql(`select pg_terminate_backend(pid, ${SESSION_END_TIMEOUT_MS}) ${FROM_SERVICE_SESSIONS}`);
 
 const IN_FORCE = 'coalesce(valid_from <= now(), true) and coalesce(valid_until > now(), true)';
-/** Returns the answers that the operations must give now. They are made with queries and JSON.stringify only. */
+/** Makes the answers that the operations must give now, with queries and JSON.stringify only. */
 async function queryAnswers(): Promise<string[]> {
   const { query } = world.database;
   const communicationRecords = await query(
@@ -69,7 +69,8 @@ const fetchAnswers = (): Promise<string[]> => Promise.all(ALL_PATHS.map(async (p
 /** Waits until the service answers what a query returns. */
 async function expectServed(): Promise<void> {
   await until(async () => {
-    expect(await fetchAnswers()).toEqual(await queryAnswers()); // shows the difference if it is never equal
+    // `expect` throws. So if the answers never become equal, the test shows the difference
+    expect(await fetchAnswers()).toEqual(await queryAnswers());
     return true;
   });
 }
@@ -77,7 +78,7 @@ async function expectServed(): Promise<void> {
 const expectStatus = (key: string, status: number): Promise<void> =>
   until(async () => (await world.get(UPDATE, { headers: { 'Api-Key': key } })).status === status);
 
-/** Runs SQL in the server's own database, not in that of this file. */
+/** Runs SQL in the database `postgres`, because a session cannot rename or drop its own database. */
 const queryServer = (text: string): Promise<unknown> =>
   queryAt(Object.assign(new URL(world.database.url), { pathname: '/postgres' }).href, text);
 
@@ -108,7 +109,7 @@ it('if an older copy replaces the database, only the content of the copy is serv
   await expectServed();
   await expectStatus(keys[0].key, 401);
   await whileClosed(`alter database ${name} rename to ${name}_lost`, `alter database ${name}_copy rename to ${name}`);
-  await change('found', keys[1]); // as many changes as were lost: a number of changes would be as before
+  await change('found', keys[1]); // if a revision counted changes, it would now be as before the restore
   await expectServed();
   await expectStatus(keys[0].key, 200);
   await expectStatus(keys[1].key, 401);
@@ -153,10 +154,10 @@ describe('triggers that are switched off', () => {
     );
     const { stdout } = await runLine('doctor', world.environmentWith({}));
     expect(stdout).toMatch(/^fault +triggers .*communication_code/m);
-    await expectServed(); // this reading is for the change that triggers saw, but it also finds the other one
+    await expectServed(); // the service reads because of the later changes, and also finds the unseen one
   });
 
-  it('leave changes without a new revision, which are served when the service next reads everything', async () => {
+  it('leave a change without a new revision, so the change is served after the next full reading', async () => {
     cleanups.push(() => sql(TRIGGERS_ON));
     await sql('alter table communication_code disable trigger record_update');
     await sql(setDescription('C3', 'Without a revision'));
@@ -193,7 +194,7 @@ it.each([
   await expectServed();
 });
 
-// No trigger sees DDL. The row in pgmigrations writes new revisions
+// No trigger sees DDL. But the trigger of pgmigrations sees the new row there, and writes new revisions
 it('content that a migration changes by DDL is served', async () => {
   await sql(
     `begin;

@@ -46,8 +46,8 @@ async function commitValue(): Promise<string> {
 const serves = async (service: LocalService, value: string): Promise<boolean> =>
   (await world.get(UPDATE, { service })).text.includes(`"${value}"`);
 /**
- * Returns whether the replica behind the proxy waits for the lock. The others are not looked at: each replica waits for
- * a second and then pauses, so there may be no time at which all replicas wait.
+ * Returns whether the replica behind the proxy waits for the lock. Do not check this for all replicas: each one waits
+ * for a second and then pauses, so they may never wait at the same time.
  */
 const isReadingOfProxyWaiting = async (): Promise<boolean> => {
   const waiting = await sql(`select from pg_locks join pg_stat_activity using (pid)
@@ -82,13 +82,13 @@ it('the service waits for locks, so that a table that is being replaced is not s
   await service.kill();
 });
 
-describe('a committed change', () => {
-  it('is read once, and served by three replicas', async () => {
+describe('a change of codes', () => {
+  it('is served by three replicas, and a replica reads it only once', async () => {
     let reloadsBefore = NaN;
     for (let change = 0; change <= 3; change++) {
       const value = await commitValue();
       await Promise.all(services.map((service) => until(() => serves(service, value))));
-      // Not before the first change: until then, a change of an earlier test may still be unread
+      // Counted after the first change, because until then the service may still read a change of an earlier test
       if (change === 0) reloadsBefore = await readReloads('loaded');
     }
     expect(await readReloads('loaded')).toBe(reloadsBefore + 3);
@@ -102,7 +102,7 @@ describe('a committed change', () => {
 
   it('is not served before its commit, and never if its transaction fails', async () => {
     await lockHolder.query(`begin; ${insertValue('Open')}; savepoint s`);
-    // Not a code: both transactions would write the revision of the codes, so the second one would wait
+    // A key is written, because a second change of codes would wait: the open one locks the revision of the codes
     const { key } = await issueKey(world.database);
     await until(async () => (await statusOf(key)) === 200);
     expect(await serves(world.service, 'Open')).toBe(false);
@@ -134,7 +134,7 @@ describe('a committed change', () => {
 });
 
 // `npm run faults -- sizes` measures how soon a revoked key is refused, also while 100,000 codes are read
-it('a revoked key is refused while other sessions hold locks on the tables of uses and of codes', async () => {
+it('a revoked key is refused while other sessions lock the tables api_key_use and communication_code', async () => {
   await lockHolder.query('begin; lock table api_key_use in access exclusive mode');
   const { key } = await issueKey(world.database, { client: 'revoked' });
   await until(async () => (await statusOf(key)) === 200);
@@ -148,7 +148,7 @@ it('a revoked key is refused while other sessions hold locks on the tables of us
     return (await sql(waiting)).length > 0;
   });
   await lockHolder.query('lock table communication_code in access exclusive mode');
-  const value = await commitValue(); // makes the service read the codes, which has to wait
+  const value = await commitValue(); // now the service has to read the codes, and waits for the lock
   await sql(`update api_key set revoked_at = now() where client = 'revoked'`);
   await until(async () => (await statusOf(key)) === 401);
   expect(await serves(world.service, value)).toBe(false);
@@ -187,7 +187,7 @@ describe('an outage of the database', () => {
     await service.kill();
   });
 
-  it('because of a network that drops packets during a reading fails no request, and later changes are served', () =>
+  it('in which the network drops packets during a reading makes no request fail, and later changes are served', () =>
     underTraffic(behindProxy, async () => {
       await lockHolder.query('begin; lock table communication_code in access exclusive mode');
       const value = await commitValue();
@@ -196,12 +196,12 @@ describe('an outage of the database', () => {
       await lockHolder.query('rollback');
       await until(async () => (await behindProxy.metric('order_lookup_database_up')) === 0);
       expect(await behindProxy.readiness()).toMatchObject({ status: 200 });
-      await until(() => serves(world.service, value)); // PostgreSQL's answers to the other replica are lost
+      await until(() => serves(world.service, value)); // meanwhile the replica behind the proxy gets no answers
       proxy.mode = 'pass';
       await until(() => serves(behindProxy, value));
     }));
 
-  it('that ends all sessions of the service repeatedly leads to new ones, at most three for each replica', () =>
+  it('that repeatedly ends all sessions of the service leads to new sessions, at most three for each replica', () =>
     underTraffic(world.service, async () => {
       const fromServiceSessions = `from pg_stat_activity
         where application_name in ('order-lookup-services', 'behind-proxy') and datname = current_database()`;
@@ -213,7 +213,7 @@ describe('an outage of the database', () => {
         const remaining = `select ${fromServiceSessions} and pid = any ('{${pids.join()}}')`;
         await until(async () => (await sql(remaining)).length === 0);
         const sessions = await sql(`select ${fromServiceSessions}`);
-        expect(sessions.length).toBeLessThanOrEqual(3 * services.length); // SERVICE_USE of data-source.ts has three
+        expect(sessions.length).toBeLessThanOrEqual(3 * services.length); // SERVICE_USE of data-source.ts allows three
       }
     }));
 });

@@ -52,7 +52,7 @@ default_pool_size = 1
   return { url: pooled, stop };
 }
 
-/** Asserts that two replicas at this address serve ten changes of the primary, one after the other. */
+/** Asserts that two replicas of the service with this DATABASE_URL serve ten changes of the primary. */
 async function expectServed(url: string, afterEachChange = async (): Promise<void> => {}): Promise<void> {
   const replicas = await Promise.all([1, 2].map(() => world.startReadyReplica({ DATABASE_URL: url })));
   for (let change = 0; change < 10; change++) {
@@ -85,7 +85,7 @@ async function backUp(primary: PostgresServer, data: string): Promise<void> {
   }
 }
 
-it('replicas on a hot standby serve the changes of its primary', async () => {
+it('the service serves the changes of the primary if it reads from a hot standby', async () => {
   const standby = await startPostgres((data) => backUp(world.postgres, data));
   const url = new URL(world.database.urlOf('order_lookup_service'));
   await expectServed(Object.assign(url, { port: new URL(standby.url).port }).href);

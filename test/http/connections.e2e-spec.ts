@@ -1,4 +1,4 @@
-// Clients that send too much, or never finish a request: our limit of waiting requests, and the limits of Node.js.
+// Tests our limit of waiting requests, and the time limits of Node.js for clients that never finish a request.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type Socket, connect } from 'node:net';
@@ -112,7 +112,8 @@ describe('25 connections with 30 pipelined requests each', () => {
 
 it('a connection is closed after a request with Upgrade, so that no body is taken for a request', async () => {
   const upgrade = requestTo(PATHS.orderUpdate, { ...world.headers, Connection: 'Upgrade', Upgrade: 'websocket' });
-  // After Upgrade, Node.js drops the rest of the packet, here a header. Its body would then run as a request
+  // After Upgrade, Node.js drops the rest of the packet: here the header of a second request. If the connection stayed
+  // open, Node.js would run the body of the second request as a request
   const header = requestTo('/nothing', { 'Content-Length': String(goodRequest.length) });
   const body = goodRequest;
   const pieces = [upgrade + header, body];
@@ -126,12 +127,12 @@ describe('the connection is closed if garbage comes', () => {
 
   it.each<{ name: string; pieces: () => string[]; statuses: number[] }>([
     {
-      name: 'in the body of a GET that has its answer',
+      name: 'in the body of a GET that was already answered',
       pieces: () => [requestTo(PATHS.orderUpdate, { ...world.headers, ...CHUNKED }), BAD_CHUNK],
       statuses: [200],
     },
     {
-      name: 'in the body of a POST that has its answer',
+      name: 'in the body of a POST that was already answered',
       pieces: () => [requestTo(PATHS.orderUpdate, CHUNKED, 'POST'), BAD_CHUNK],
       statuses: [405],
     },
@@ -141,7 +142,7 @@ describe('the connection is closed if garbage comes', () => {
       statuses: [404],
     },
     {
-      name: 'after a request that has its answer',
+      name: 'after a request that was already answered',
       pieces: () => [goodRequest, 'garbage\r\n\r\n'],
       statuses: [200, 400],
     },
@@ -171,13 +172,13 @@ describe('the connection is closed if garbage comes', () => {
 });
 
 describe('connections that never finish a request', () => {
-  /** One byte every three seconds takes five minutes, far longer than HEADERS_TIMEOUT_MS of limits.ts. */
+  /** One byte every three seconds takes seven minutes, far longer than HEADERS_TIMEOUT_MS of limits.ts. */
   const slowly = Array.from(`GET ${PATHS.orderUpdate}?${'x'.repeat(100)}`);
   const cases: { what: string; pieces: string | string[]; pauseMs?: number }[] = [
     { what: 'whose header never ends', pieces: REQUEST_WITHOUT_END },
     { what: 'that sends one byte every three seconds', pieces: slowly, pauseMs: 3_000 },
   ];
-  /** Node.js closes these connections after its time limit. They wait together, so that the limits do not add up. */
+  // These exchanges end at the time limits of Node.js. They begin together, because one after the other takes longer
   let silent: Promise<Exchange>;
   let unfinished: Promise<Exchange>[];
   let withoutBody: Promise<Exchange>;

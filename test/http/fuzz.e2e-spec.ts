@@ -11,7 +11,7 @@ const world = localWorld({
   environment: { BASE_PATH: BASE, CORS_ORIGINS: 'https://portal.example.com' },
 });
 
-/** Returns one of the words. In half of the cases it is the first. */
+/** Generates one of the words: the first word in half of the cases. */
 const oneOf = (first: string, ...others: string[]): fc.Arbitrary<string> =>
   fc.oneof(fc.constant(first), fc.constantFrom(...others));
 const TARGET_ORIGINS = 'http://x https://[::1]:443 http://[::1 http:// ftp://x'.split(' ');
@@ -25,7 +25,7 @@ const HEADER_LINES = [
   ...['If-None-Match: *', 'X-Request-Id: \x80', 'Origin: null', 'nonsense'],
   `A: ${'x'.repeat(9_000)}`,
 ];
-/** A faulty header. The parser of Node.js 20.19.0 accepts `Host : x`, so it gets another line. */
+/** A faulty header line. The parser of Node.js 20.19.0 accepts `Host : x`, so this version gets another line. */
 const FAULTY_LINE = process.versions['llhttp']?.startsWith('8.') ? 'Host: x\r\nA/B: c\r\n' : 'Host : x\r\n';
 const text = fc.string({ maxLength: 30, unit: 'binary' });
 const request = fc
@@ -55,7 +55,7 @@ const request = fc
   });
 const credentials = (): string => `Api-Key: ${world.key.key}\r\nAuthorization: Bearer ${world.token}\r\n`;
 
-/** Sends requests in one packet, and after them a request that closes the connection. */
+/** Sends these requests, and a last one with `Connection: close`, in one packet. Asserts what the test's title says. */
 async function expectGoodAnswers(requests: readonly string[]): Promise<void> {
   const last = `GET ${BASE}${PATHS.orderUpdate} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
   const bytes = Buffer.from(requests.join('') + last, 'latin1');

@@ -1,5 +1,5 @@
 // Measures the memory that clients cost if they do not read, or send garbage. The service runs in its own process, so
-// that nothing else takes memory. `npm run faults -- strangers` and `-- callers` run the whole attacks, with figures.
+// that only its memory is measured. `npm run faults -- strangers` and `-- callers` run the whole attacks, with figures.
 import { once } from 'node:events';
 import { afterEach, expect, it } from '@jest/globals';
 import { StalledClients } from '../support/stalled-clients.js';
@@ -14,7 +14,7 @@ import { until } from '../support/until.js';
 const PAGE = '/docs/swagger-ui-bundle.js';
 const REQUEST = requestTo(PAGE, {});
 const MEBIBYTE = 1024 ** 2;
-/** The number of small answers between two callers. A cache of 1,000 answers would drop the large one. */
+/** The number of small answers between two callers. A cache of 1,000 answers would drop the large answer. */
 const FILTERS_BETWEEN_CALLERS = 1_100;
 
 const world = processWorld();
@@ -33,7 +33,8 @@ it('answers that nobody reads share one copy', async () => {
   await world.get(PAGE);
   const grown = measureGrowth();
   const opened = await clients.open({ count: 20, port, bytes: REQUEST.repeat(20) });
-  await Promise.all(opened.map((client) => once(client, 'readable'))); // by then all requests of the client have run
+  // When a client gets the first bytes of an answer, all its requests have run
+  await Promise.all(opened.map((client) => once(client, 'readable')));
   expect(grown()).toBeLessThan(70); // the kernel stores some answers; copies of the others would be 300 MiB
 });
 
@@ -51,7 +52,7 @@ it('connections that send much garbage after requests, and do not read their ans
   const senders = await clients.open({ count: 4, port, bytes });
   const garbage = Buffer.alloc(100 * MEBIBYTE, 'garbage ');
   for (const sender of senders) sender.write(garbage);
-  // Meanwhile the service has time to read garbage
+  // During these requests, the service has time to read the garbage
   for (let answered = 0; answered < 100; answered++) expect((await world.get(PATHS.orderUpdate)).status).toBe(200);
   expect(grown()).toBeLessThan(64); // the clients have sent 400 MiB
 });

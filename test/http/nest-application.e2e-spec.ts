@@ -1,5 +1,5 @@
-// AppModule in a testing module, beside a module like those of Nest's manual. In that module, Nest's decorators and
-// the requests and responses of Express work as usual. Every exception becomes a problem document.
+// Tests AppModule together with NotesModule, which is like the examples of Nest's manual. In NotesModule, decorators of
+// Nest and the requests and responses of Express work as usual. Every exception becomes a problem document.
 import 'reflect-metadata';
 import { EventEmitter, once } from 'node:events';
 import { PassThrough, Readable } from 'node:stream';
@@ -40,9 +40,9 @@ class WrapInterceptor implements nest.NestInterceptor {
   }
 }
 
-/** Emits an event when `GET /notes/slow` begins. The test emits another when the request may end. */
+/** Emits `begin` when `GET /notes/slow` begins. The test emits `end` when this request may end. */
 const slow = new EventEmitter();
-/** The number of executed calls of `POST /notes/counted/NAME`, by NAME. Each test has a name of its own. */
+/** The number of executed calls of `POST /notes/counted/NAME`, by NAME. Each test uses another NAME. */
 const counts = new Map<string, number>();
 
 @nest.Controller('notes')
@@ -252,7 +252,7 @@ describe('the application answers', () => {
     expect([reply.status, headers.get('content-type'), reply.text]).toEqual([status, contentType, text]);
     expect(headers.get('x-request-id')).toMatch(/^[\da-f-]{36}$/);
     expect(headers.get('x-content-type-options')).toBe('nosniff');
-    const isAnswer = request.path === '/notes/answer'; // only an Answer may be stored
+    const isAnswer = request.path === '/notes/answer'; // caches may store only an `Answer`
     expect(headers.get('cache-control')).toMatch(isAnswer ? /^private/ : /^no-store$/);
     if (request.headers === undefined) expect(headers.get('access-control-allow-origin')).toBe(ORIGIN);
   });
@@ -372,7 +372,7 @@ it('a request that follows a request with Connection: close never runs', async (
   const next = requestTo('/notes/counted/after-close', caller, 'POST');
   const { responses } = await exchange(Number(new URL(base).port), requestTo('/notes', caller) + last + next);
   expect(responses).toHaveLength(2);
-  expect((await ask({ path: '/notes' })).status).toBe(200); // by now the other request would have run
+  expect((await ask({ path: '/notes' })).status).toBe(200); // by now `next` would have run
   expect(counts.has('after-close')).toBe(false);
 });
 

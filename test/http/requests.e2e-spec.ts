@@ -1,5 +1,5 @@
-// HTTP that the service accepts, and HTTP that it refuses. Every answer has the same form, and is counted and logged
-// under its id, no matter which part of the program makes it.
+// Tests which requests the service accepts, and which it refuses. Each answer is counted, and logged under its id. This
+// is also true of answers that are made before Nest sees the request.
 import { randomUUID } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -23,7 +23,7 @@ afterEach(async () => {
   expect((await world.get(PATH)).status).toBe(200);
 });
 
-/** Returns a request that begins with this method and target. Each of the other header lines contains its line end. */
+/** Returns a request that begins with this method and target. `headerLines` contains the end of each line. */
 const request = (beginning: string, headerLines = ''): string =>
   `${beginning} HTTP/1.1\r\nHost: x\r\nOrigin: ${ORIGIN}\r\n${headerLines}\r\n`;
 const credentials = (): string => `Api-Key: ${world.key.key}\r\nAuthorization: Bearer ${world.token}\r\n`;
@@ -37,7 +37,7 @@ async function send(bytes: string, closeAfterAnswers = Infinity): Promise<Exchan
   const found = await exchange(service.port, [Buffer.from(bytes, 'latin1')], { answers: closeAfterAnswers });
   for (const { status, headers } of found.responses) {
     const id = headers.get('x-request-id');
-    expect(id).toMatch(/^[\da-f-]{36}$/); // otherwise its line would be awaited until the test's limit
+    expect(id).toMatch(/^[\da-f-]{36}$/); // without an id, the next line would wait in vain
     const line = await service.waitForLog(({ requestId }) => requestId === id);
     expect(line).toMatchObject({ statusCode: status, operation: expect.any(String) });
   }
@@ -46,7 +46,7 @@ async function send(bytes: string, closeAfterAnswers = Infinity): Promise<Exchan
 }
 const statusesOf = ({ responses }: Exchange): number[] => responses.map(({ status }) => status);
 
-/** Asserts as `expectProblem` does. The addresses of problem types begin with BASE_PATH here. */
+/** Asserts what `expectProblem` asserts, and that the address of the problem type begins with BASE_PATH. */
 function expectProblemBelowBase(reply: Reply | undefined, slug: ProblemSlug) {
   const { type, ...rest } = JSON.parse(reply?.text ?? '') as ProblemBody;
   expect(type).toBe(`${BASE_PATH}/problems/${slug}`);
@@ -80,10 +80,10 @@ async function expectRefusal(bytes: string, slug: ProblemSlug = 'malformed-reque
   return expectProblemBelowBase(reply, slug);
 }
 
-// In the tables below, literal lists are spread (...['a', 'b']), so that Prettier keeps several on a line
+// In this file, tables spread short lists (...['a', 'b']), because Prettier would give each text a line of its own
 describe('a malformed request gets 400, and its connection is closed', () => {
   const isOldParser = process.versions['llhttp']?.startsWith('8.') ?? false;
-  /** Faults that the parser of Node.js 20.19.0 accepts, such as a bare line feed (RFC 9112 section 2.2). */
+  /** Leaves these faults out if the parser is that of Node.js 20.19.0, which accepts them (RFC 9112 section 2.2). */
   const exceptOldParser = (...faults: string[]): string[] => (isOldParser ? [] : faults);
 
   it.each([
@@ -93,14 +93,14 @@ describe('a malformed request gets 400, and its connection is closed', () => {
     ...['GET nothing HTTP/1.1', 'GET x: HTTP/1.1', 'PRI * HTTP/2.0\r\n\r\nSM'],
     ...['\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', '\0\0\0\0', 'GET / HTTP/1.1\r\n Host: x'],
     ...exceptOldParser('GET / HTTP/1.1\nA: b', 'GET /ü HTTP/1.1'),
-  ])('%j', (line) => expectRefusal(`${line}\r\nHost: x\r\n\r\n`));
+  ])('the request line %j', (line) => expectRefusal(`${line}\r\nHost: x\r\n\r\n`));
 
   it.each([
     ...['Host: x\nA: b', 'Host: x\rA: b', 'Host\t: x', 'Host: x\r\nA: b\r\n c', 'Host: x\r\nnonsense'],
     ...['Host: x\r\nA: b\x01c', 'Host: x\r\nA: b\0c', 'Host: x\r\nA\x01: b', 'Host: x\r\nA: b\x7fc'],
     ...['Host: x\r\n"A": b', 'Host: x\r\nA/B: c', 'Host: x\r\nÄ: c'],
     ...exceptOldParser('Host : x', 'Host: x\r\n: b'),
-  ])('%j', (lines) => expectRefusal(`GET ${PATH} HTTP/1.1\r\n${lines}\r\n\r\n`));
+  ])('the header lines %j', (lines) => expectRefusal(`GET ${PATH} HTTP/1.1\r\n${lines}\r\n\r\n`));
 });
 
 describe('the limit of 16 KiB of target and headers together', () => {
@@ -117,7 +117,7 @@ describe('the limit of 16 KiB of target and headers together', () => {
     { name: 'a target of 9,000 bytes', bytes: () => goodRequest(`GET ${PATH}?${'x'.repeat(9_000)}`) },
     { name: 'a header of 14,000 bytes', bytes: () => goodRequest(undefined, line(14_000)) },
     {
-      name: '2,300 header lines, and reads also those after the first 2,000, where Node.js would stop',
+      name: '2,300 header lines, and reads also the lines after the first 2,000, which Node.js drops by default',
       bytes: () => request(`GET ${PATH}`, line(1).repeat(2_300) + credentials()),
     },
   ])('accepts $name', async ({ bytes }) => {
@@ -141,7 +141,7 @@ describe('a body', () => {
     expect([statusesOf(found), found.closed]).toEqual([[200, 200], false]);
   });
 
-  it('that comes after its answer is ignored, too', async () => {
+  it('that comes after the answer to its request is ignored, too', async () => {
     const reader = await Reader.to(world.service.url);
     expect((await reader.ask(goodRequest(undefined, length))).status).toBe(200);
     expect((await reader.ask(`hello${goodRequest()}`)).status).toBe(200);
@@ -239,7 +239,7 @@ describe('the service accepts, as RFC 9112 allows,', () => {
     expect(found.responses[0]?.headers.get('access-control-allow-origin')).toBe(ORIGIN);
   });
 
-  it('a preflight, which gets methods and headers for an allowed origin, and nothing for another', async () => {
+  it('a preflight: an allowed origin gets methods and headers, and another origin gets no permission', async () => {
     const preflight = request(`OPTIONS ${PATH}`, 'Access-Control-Request-Method: GET\r\n');
     const { headers } = (await send(preflight, 1)).responses[0] as Reply;
     expect(headers.get('access-control-allow-methods')).toBe('GET, HEAD, OPTIONS');
@@ -304,7 +304,7 @@ describe('probes', () => {
   );
 
   it.each([`/${PATH}`, `/.${PATH}`, `/docs/..${PATH}`, PATH.replace('o', '%6f'), `${PATH}\\`])(
-    'find nothing at %s, neither with credentials nor without',
+    'find nothing at %s, even with credentials',
     async (path) => expect(statusesOf(await send(goodRequest(`GET ${path}`), 1))).toEqual([404]),
   );
 
@@ -321,7 +321,7 @@ describe('probes', () => {
 it.each([
   { address: 'an operation', path: PATH, status: 200 },
   { address: 'an unknown address', path: '/nothing', status: 404 },
-])('Upgrade in a request to $address is ignored', async ({ path, status }) => {
+])('a request with Upgrade to $address gets the usual answer', async ({ path, status }) => {
   const lines = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n';
   const reader = await Reader.to(world.service.url);
   const answer = await reader.ask(goodRequest(`GET ${path}`, lines));
@@ -338,7 +338,7 @@ it('X-Request-Id is used if it is a UUID, with or without dashes', async () => {
 });
 
 describe('without HOST', () => {
-  it('the service listens on every address of IPv4 and IPv6, and logs IPv4 addresses in their usual form', async () => {
+  it('the service listens on every address of IPv4 and IPv6, and logs 127.0.0.1, not ::ffff:127.0.0.1', async () => {
     const service = await world.startReadyReplica({ HOST: '' });
     const hasIPv6 = Object.values(networkInterfaces())
       .flat()

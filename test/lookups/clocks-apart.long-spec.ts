@@ -1,4 +1,4 @@
-// Replicas whose clocks differ by minutes. `npm run faults -- moment` measures how far apart they switch.
+// Tests replicas whose clocks differ by minutes. `npm run faults -- moment` measures the times between their switches.
 import { beforeAll, expect, it } from '@jest/globals';
 import { skewedClock } from '../support/preload.js';
 import { watchMoments } from '../support/effective-times.js';
@@ -11,7 +11,7 @@ beforeAll(async () => {
   world.replicas.push(...(await Promise.all(started)));
 });
 
-it("three replicas switch codes at times of the database's clock, also while the database is away", async () => {
+it('three replicas begin and end codes by the clock of the database, also while the database is away', async () => {
   const moments = { count: 4, apartMs: 300, everyMs: 20 };
   const watched = await watchMoments(world, moments, () => world.postgres.stop());
   expect(watched.mixed).toEqual([]);

@@ -32,7 +32,7 @@ describe('a time at which codes begin or end', () => {
     type Records = { communicationRecords: { code: string }[] };
     return (JSON.parse(text) as Records).communicationRecords.map(({ code }) => code);
   };
-  /** Returns the SQL of a time that many milliseconds from now. */
+  /** Returns SQL for the time that is this many milliseconds from now. */
   const inMs = (milliseconds: number): string => `clock_timestamp() + interval '${milliseconds} ms'`;
   const addOrderType = (name: string, from: string, end = 'null'): Promise<unknown> =>
     world.database.query(
@@ -44,7 +44,7 @@ describe('a time at which codes begin or end', () => {
   const expectNextMoment = (epochMs: number): Promise<void> =>
     until(async () => (await readMetric('next_moment_timestamp_seconds')) === epochMs / 1000);
 
-  it('decides whether a code is served, also if the time is committed late or changed before it comes', async () => {
+  it('decides whether a code is served, also a past time, and a time that is changed before it comes', async () => {
     const valuesBefore = await fetchOrderTypes();
     const [past, later] = [inMs(-1_000), inMs(DAY_MS)];
     const soon = `to_timestamp(${(Date.now() + 1_200) / 1000})`;
@@ -93,7 +93,7 @@ describe('a time at which codes begin or end', () => {
     await addOrderType('Test', at(later), at(later + 1_000));
     await expectNextMoment(later);
     let end: number;
-    // The metric counts a time only if the service has read it before it comes. Otherwise the next time is tried
+    // If the service reads a time after it has come, the metric does not count it. Then the test tries a later time
     do {
       const begin = Date.now() + 500;
       end = begin + DAY_MS;
@@ -101,7 +101,7 @@ describe('a time at which codes begin or end', () => {
         `update code_list_value set valid_from = ${at(begin)}, valid_until = ${at(end)} where value = 'Test'`,
       );
       await expectNextMoment(end);
-      await fetchOrderTypes(); // the first request after the time counts this time
+      await fetchOrderTypes(); // after `begin`, this request makes the metric count it
     } while ((await readMetric('moments_switched_total')) === switched);
     expect(await readMetric('moments_switched_total')).toBe(switched + 1);
     await world.service.waitForLog(
@@ -112,19 +112,20 @@ describe('a time at which codes begin or end', () => {
     await expectNextMoment(0);
   });
 
-  it('is obeyed while 1,000 codes begin and end: an answer has only codes in force together, none early', async () => {
+  it('is obeyed by 1,000 codes: the codes of an answer are valid at the same time, and none is early', async () => {
     // `npm run faults -- moment` measures how late codes begin and end
-    const LASTS_MS = 100;
+    const CODE_LIFETIME_MS = 100;
     let seen = -1;
     do {
       await world.database.query(`delete from communication_code where code_type = 'TEST'`);
-      seen = await readLastServed(Date.now() + 1_000, LASTS_MS);
-    } while (seen < 0); // repeated if the machine stood still until all codes had ended
+      seen = await readLastServed(Date.now() + 1_000, CODE_LIFETIME_MS);
+    } while (seen < 0); // -1 if the machine stood still until all codes had ended
   });
 
   /**
-   * Adds a thousand codes, one for each millisecond from `firstBeginMs` on, and asks for them until all have ended.
-   * @returns the number of the last one that was served
+   * Adds a thousand codes: each millisecond from `firstBeginMs` on, one code begins. Asks for the codes until all have
+   * ended, and checks each answer.
+   * @returns the number of the last code that was served, or -1 if none was served
    */
   async function readLastServed(firstBeginMs: number, lastsMs: number): Promise<number> {
     await world.database.query(

@@ -55,7 +55,7 @@ describe(`GET ${CODES}`, () => {
     {
       what: 'an unknown parameter 1,500 times',
       query: `?${'a=1&'.repeat(1_500)}code=`,
-      faults: ['a: no such parameter', 'code: is empty'], // Express drops what follows the first 1,000 parameters
+      faults: ['a: no such parameter', 'code: is empty'], // Express would drop `code` after 1,000 parameters
     },
     { what: 'a name in other capitals', query: '?codetype=a', faults: ['codetype: no such parameter'] },
     { what: 'a name with brackets', query: '?codeType[]=a', faults: ['codeType[]: no such parameter'] },
@@ -151,12 +151,12 @@ const issuesOf = async (query: string) => {
 };
 
 describe('a key or a token in the query', () => {
-  it('is not repeated in an answer, also not if it is the name of a parameter', async () => {
+  it('is never repeated in the answer, not even if it is the name of a parameter', async () => {
     for (const credential of [world.key.key, world.token]) {
       for (const query of [`key=${credential}`, `code=%zz&code=${credential}`, credential, `${credential}=1`]) {
         const reply = await world.get(`${CODES}?${query}`);
         expectProblem(reply, 'invalid-query');
-        expect(reply.text).not.toContain(credential.slice(0, 30)); // an issue would cut the rest
+        expect(reply.text).not.toContain(credential.slice(0, 30)); // only the beginning, because issues cut long texts
       }
     }
   });
@@ -211,7 +211,7 @@ describe.each(ALL_PATHS)('%s', (path) => {
     expect([reply.status, reply.headers.get('allow')]).toEqual([204, 'GET, HEAD, OPTIONS']);
   });
 
-  it('answers 304 to its entity tag, in a list, weak or as *', async () => {
+  it('answers 304 to its entity tag, also weak or in a list, and to *', async () => {
     const etag = (await world.get(path)).headers.get('etag') ?? '';
     expect(etag).toMatch(/^"[\w-]{22}"$/);
     for (const tag of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {

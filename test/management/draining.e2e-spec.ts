@@ -1,4 +1,4 @@
-// The end of the service, as callers see it. shutdown.e2e-spec.ts tests signals and the exit status.
+// Tests the end of the service, as callers see it. shutdown.e2e-spec.ts tests signals and the exit status.
 import { EventEmitter, once } from 'node:events';
 import * as timers from 'node:timers/promises';
 import { expect, it, jest } from '@jest/globals';
@@ -8,13 +8,13 @@ import { Reader, requestTo } from '../support/reader.js';
 import { Traffic } from '../support/traffic.js';
 import { until } from '../support/until.js';
 
-/** DRAIN_SECONDS of the replicas: so long that a replica stops draining only when a test says so. */
+/** DRAIN_SECONDS of the replicas. The mocked `setTimeout` recognizes this time, and waits for `drained` instead. */
 const DRAIN_SECONDS = 3_600;
-/** The same as in src/http/draining.ts. If it differs, `looks` stays 0. */
+/** The same as in src/http/draining.ts. If the values differ, `looks` stays 0, and the last test fails. */
 const LOOK_INTERVAL_MS = 20;
-/** Emits `drained`, which ends the wait for DRAIN_SECONDS. */
+/** Stands for a balancer. If a test emits `drained`, the replica ends its wait for DRAIN_SECONDS. */
 const balancer = new EventEmitter();
-/** How often replicas have looked whether clients have read their answers. */
+/** The number of times that replicas have looked whether clients have read their answers. */
 let looks = 0;
 /** The number of replicas that have begun to drain. */
 let drains = 0;
@@ -35,7 +35,7 @@ interface Ending {
   readonly ended: Promise<void>;
 }
 
-/** Ends a service as a signal does. Returns when it has begun to drain: it still answers. */
+/** Begins to end a service as a signal does. Resolves when the service drains: it still answers. */
 async function beginToEnd(service: LocalService): Promise<Ending> {
   const before = drains;
   const ended = service.end();
@@ -60,7 +60,7 @@ async function closePort({ service }: Ending): Promise<void> {
   await until(() => refusesConnections(service.url));
 }
 
-it('a connection may be idle for KEEP_ALIVE_SECONDS', async () => {
+it('the header Keep-Alive of an answer names KEEP_ALIVE_SECONDS', async () => {
   const { headers } = await world.get(PATHS.orderUpdate, { service: await startReplica() });
   expect(headers.get('keep-alive')).toBe('timeout=33');
 });

@@ -1,4 +1,4 @@
-// Readiness and metrics with real issuers: both use the same time until callers are refused.
+// Tests readiness and metrics with issuers that have no usable keys, or give no answer.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
 import type { ApiKeysService } from '../../src/auth/api-keys/api-keys.service.js';
 import type { Draining } from '../../src/http/draining.js';
@@ -35,7 +35,7 @@ async function startAndObserve(verifier: Verifier) {
 const noKeyOf = ({ url }: Issuer): string => `No key that ${url} publishes can verify a token.`;
 const notFetched = ({ url }: Issuer): string => `The signing keys of ${url} were not fetched yet.`;
 
-it('the service is not ready if no issuer has a usable key, until one has keys again', async () => {
+it('the service is not ready while no issuer has a usable key', async () => {
   source.fault = 'empty set';
   other.fault = 'empty set';
   const verifier = new Verifier([source, other]);
@@ -63,7 +63,7 @@ it('the reasons name both an issuer with an empty key set and an issuer that nev
   expect(health.unavailableReasons).toEqual([`${noKeyOf(source)} ${notFetched(other)}`]);
 });
 
-it('if one of two issuers never answered, the service is ready, and metrics show a refusal only for this one', async () => {
+it('with the keys of one issuer the service is ready, and metrics show a refusal only for the other issuer', async () => {
   other.fault = 'down';
   const { health, metricsText } = await startAndObserve(new Verifier([source, other]));
   expect(health.isReady).toBe(true);

@@ -1,4 +1,4 @@
-// Signals, and the end of the process. draining.e2e-spec.ts tests what callers see.
+// Tests signals and the end of the process. draining.e2e-spec.ts tests what callers see.
 import { expect, it } from '@jest/globals';
 import { preload } from '../support/preload.js';
 import { run } from '../support/program.js';
@@ -55,7 +55,7 @@ it.each([
 ])(
   'an error that nobody caught is logged, and ends the process immediately with 1: $event',
   async ({ event, fault }) => {
-    // A ready replica, because one that starts may still log a line while the log is flushed
+    // The replica is ready, because a starting replica could log another line after the fatal line
     const service = await world.startReadyReplica({
       DRAIN_SECONDS: '3600',
       ...preload(`process.on('SIGUSR2', () => { ${fault}; });`),

@@ -6,7 +6,7 @@ export interface IssuedKey {
   readonly key: string;
 }
 
-/** Issues an API key by plain SQL. It was created a day ago, so that `expiresAt` may be in the past. */
+/** Issues an API key by plain SQL. `created_at` is a day ago, because no key may expire before it is created. */
 export async function issueKey(
   database: TestDatabase,
   {

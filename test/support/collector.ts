@@ -1,4 +1,4 @@
-// A collector of traces: OTLP over HTTP with protobuf. The numbers are those of opentelemetry-proto.
+// A collector of traces: OTLP over HTTP with protobuf. The numbers of the fields come from opentelemetry-proto.
 import { once } from 'node:events';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
@@ -29,7 +29,7 @@ export class Collector {
     return new Collector(server, await listen(server));
   }
 
-  /** The variables with which a service sends its traces here, almost immediately and practically without limits. */
+  /** The variables with which a service sends its traces here, almost immediately and with time limits of an hour. */
   get environment(): Record<string, string> {
     return {
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${this.port}`,
@@ -126,7 +126,6 @@ interface CollectedSpan {
   readonly resource: Record<string, unknown>;
 }
 
-/** The value of a field: a number, or bytes. In the message the length comes before the bytes. */
 type WireValue = bigint | Buffer;
 
 interface WireField {

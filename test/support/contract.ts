@@ -45,7 +45,7 @@ export interface OpenApiDocument {
   };
 }
 
-/** The headers that an OpenAPI document need not describe: HTTP itself describes them, or CORS adds them. */
+/** The headers that an OpenAPI document need not describe, because HTTP or CORS defines them. */
 const UNDESCRIBED_HEADERS = /^(?:connection|keep-alive|date|content-type|content-length|vary|access-control-.*)$/;
 
 /** Compares replies of the operations with an OpenAPI document. */

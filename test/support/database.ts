@@ -6,7 +6,7 @@ export type TestDatabase = Awaited<ReturnType<typeof createDatabase>>;
 
 /** The password of every role on the servers of the tests. These servers listen only on the loopback address. */
 export const PASSWORD = 'tests-only';
-/** Waits until no other worker of Jest copies the template. Nothing else locks this number. */
+/** SQL that waits until no other worker of Jest copies the template. Nothing else locks this number. */
 const LOCK_TEMPLATE = 'select pg_advisory_lock(20251)';
 
 /** Does the work with a session, and then ends the session. */
@@ -26,8 +26,8 @@ export const queryAt = async (url: string, sql: string): Promise<Record<string, 
   (await withSession(url, (client) => client.query<Record<string, unknown>>(sql))).rows;
 
 /**
- * Creates a copy of the migrated template, or an empty database. By default this is done at the server that all test
- * files share. PostgreSQL copies a template for one session at a time, so a lock makes the workers wait.
+ * Creates a copy of the migrated template, or an empty database. The default server is the one that all test files
+ * share. PostgreSQL copies a template for one session at a time, so a lock makes the workers wait.
  */
 export async function createDatabase({
   migrated = true,

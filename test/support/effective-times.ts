@@ -1,4 +1,5 @@
-// A moment is an effective time of these tests. Codes and values have the number of their moment in their text.
+// A moment is a time at which codes and values begin or end. Each text contains the number of the moment at
+// which it begins.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { TestDatabase } from './database.js';
 import { ALL_PATHS, PATHS } from './paths.js';
@@ -9,7 +10,7 @@ import { until } from './until.js';
 import type { World } from './world.js';
 
 const TARGETS = [...ALL_PATHS, `${PATHS.communicationCodes}?codeType=MOMENT`];
-/** The number of codes that begin, and that end, at each moment. A mixed answer would contain codes of two moments. */
+/** The number of codes that begin at each moment. The codes of the moment before it end at the same time. */
 const CODES_PER_MOMENT = 25;
 const VALUES_PER_MOMENT = 1;
 /** The time from the commit to the first moment. In this time all replicas read all moments. */
@@ -27,13 +28,13 @@ interface MomentOptions {
 
 interface MomentReport {
   replies: number;
-  /** Replies that mix codes of two moments, or are older than an earlier reply. */
+  /** Faulty replies, such as replies with codes of two moments, or with older codes than an earlier reply. */
   readonly mixed: string[];
   /** Replies with the codes of a moment that had not come yet. */
   readonly early: string[];
-  /** The times between the switches of the first and the last replica, one for each moment. */
+  /** The time from the first replica's switch to the last replica's switch, for each moment. */
   readonly spreadsMs: number[];
-  /** The times from a moment until a replica switched, one for each moment and replica. */
+  /** The time from a moment until a replica switched, for each moment and replica. */
   readonly delaysMs: number[];
 }
 
@@ -82,7 +83,7 @@ function makeSchedule(count: number, apartMs: number): Schedule {
   return { count, middle, toTime };
 }
 
-/** Commits all moments. The codes with the number 0 are valid from the beginning, and those of the last moment stay. */
+/** Commits all moments. The codes with the number 0 are valid already, and the codes of the last moment never end. */
 async function commit(database: TestDatabase, { count, toTime }: Schedule): Promise<void> {
   const values: string[] = [];
   const codes: string[] = [];
@@ -108,7 +109,7 @@ class Watch {
   readonly mixed: string[] = [];
   readonly early: string[] = [];
   replies = 0;
-  /** The moment of the last reply; -1 before the replica has read the moments. */
+  /** The number of the last reply's moment; -1 until the replica has read the moments. */
   private current = -1;
 
   constructor(

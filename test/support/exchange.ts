@@ -13,7 +13,7 @@ export const readReply = async (response: Response): Promise<Reply> => {
   return { status, headers, text: await response.text() };
 };
 
-/** Less than a minute, after which the service itself closes a connection without traffic. */
+/** The limit of an answer. Keep it below a minute, after which the service closes a connection without traffic. */
 const ANSWER_LIMIT_MS = 50_000;
 
 /** Sends a request. If no answer comes, the error names the request: otherwise the test would only run out of time. */
@@ -80,7 +80,7 @@ export function exchange(
 
 /**
  * Returns the answers in these bytes, each of which has a Content-Length. `whole` is the number of complete answers.
- * `rest` is the beginning of a further answer whose header is not complete.
+ * `rest` is the beginning of a further answer whose header section is not complete.
  */
 function parse(bytes: Buffer): { responses: Reply[]; whole: number; rest: string } {
   const responses: Reply[] = [];
@@ -93,7 +93,7 @@ function parse(bytes: Buffer): { responses: Reply[]; whole: number; rest: string
     const headers = new Headers(lines.map((line) => line.split(/:(.*)/, 2) as [string, string]));
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
     if (status === 100) {
-      at = end + 4; // the answer follows
+      at = end + 4; // the final answer follows
       continue;
     }
     const length = status === 304 || status === 204 ? 0 : Number(headers.get('content-length'));

@@ -6,11 +6,11 @@ import { type Credentials, makeEntityTag } from './traffic.js';
 import { until } from './until.js';
 
 const TARGETS = [...ALL_PATHS, `${PATHS.communicationCodes}?codeType=T1`];
-/** The number of readers. There are several for each replica, so that many requests run at each flip. */
+/** The number of readers. Each replica has several, so that many requests run while the codes change. */
 const READERS = 8;
 /** The number of faults that are collected. Further faults would add nothing. */
 const MAX_FAULTS = 100;
-/** The number of communication codes. With few codes a flip is fast, so there are many flips. */
+/** The number of communication codes. A change of few codes is fast, so there are many changes. */
 const CODE_COUNT = 200;
 /** The smallest number of flips after which both sets have been served. */
 const LEAST_FLIPS = 2;
@@ -41,9 +41,9 @@ interface FlipReport {
 }
 
 /**
- * Changes every code between two sets as fast as a writer can, while eight readers ask all replicas for all lists. A
- * body is a fault unless it is wholly of one set, the same on all replicas, and has the entity tag of its bytes. The
- * run ends when both sets were seen twice and enough replies have come.
+ * Changes every code from one set to the other and back, as fast as a writer can. Meanwhile eight readers ask all
+ * replicas for all lists. An answer is a fault unless its body is the body of one set, with the entity tag of these
+ * bytes. The run ends when both sets were seen twice, and enough replies have come.
  * @param options.wanted the least number of replies
  */
 export async function flipCodes(

@@ -69,8 +69,8 @@ interface TokenParts {
 }
 
 /**
- * A stand-in for an OAuth 2.0 issuer: real HTTP, real keys, faults on demand. Tokens are valid by default; each test
- * spoils one thing.
+ * An OAuth 2.0 issuer for tests, with real HTTP and real keys. A test can choose a fault. A token is valid unless the
+ * test replaces a part of it.
  */
 export class Issuer {
   /** The number of requests for each path. */
@@ -79,7 +79,7 @@ export class Issuer {
   readonly keySetHitsMs: number[] = [];
   fault: Fault = 'none';
   published: JWK[];
-  /** The key sets of the issuer's nodes, which answer in turn. Empty if all nodes have the published key set. */
+  /** The key sets of the issuer's nodes, which answer one after the other. Empty if all have the set `published`. */
   nodes: JWK[][] = [];
   /** Members of the metadata that replace the usual ones. */
   metadata: Record<string, string> = {};
@@ -87,7 +87,7 @@ export class Issuer {
   /** Answers that wait for `release`. */
   private readonly held: (() => void)[] = [];
   private hasMoved = false;
-  /** The key set that the old address still answers, after `move`. */
+  /** The key set with which the old address still answers after `move`. */
   private keysAtOldAddress: JWK[] | undefined;
 
   private constructor(
@@ -99,7 +99,7 @@ export class Issuer {
     server.on('request', (request, response) => this.answer(request, response));
   }
 
-  /** @param keys saves time if many issuers are started: it takes long to make a key for RSA */
+  /** @param keys the keys of the issuer. Pass them if you start many issuers: it takes long to make a key for RSA */
   static async start(keys?: readonly SigningKey[]): Promise<Issuer> {
     const ownKeys = [...(keys ?? (await createSigningKeys()))];
     const server = createServer({ keepAliveTimeout: 0 }); // otherwise an idle connection of a slow client is closed
@@ -172,7 +172,7 @@ export class Issuer {
 
   async close(): Promise<void> {
     const closed = new Promise((resolve) => void this.server.close(resolve));
-    this.server.closeAllConnections(); // after `close`, or a connection between the two calls stays open
+    this.server.closeAllConnections(); // after `close`: otherwise a connection that comes between the calls stays open
     await closed;
   }
 

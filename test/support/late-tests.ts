@@ -3,7 +3,7 @@
 import { clearTimeout, setTimeout } from 'node:timers';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals';
 
-/** Later than SAID_AFTER_MS of waiting.ts, so that a wait is named first, and before the limits of time-limits.ts. */
+/** Keep it above SAID_AFTER_MS of waiting.ts, so that a wait is named first, and below the limits of time-limits.ts. */
 const SAID_AFTER_MS = 50_000;
 
 let timer: NodeJS.Timeout | undefined;

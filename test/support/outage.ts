@@ -32,7 +32,7 @@ export async function sendTrafficDuring(
     }
   };
   const probes = Promise.all(replicas.map(probe));
-  probes.catch(() => undefined); // the failure is thrown below, at the `await`
+  probes.catch(() => undefined); // `await probes` throws the failure
   try {
     await fault();
     const value = `Outage ${Date.now()}`;

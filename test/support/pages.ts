@@ -5,9 +5,9 @@ import { PROJECT, readText } from './program.js';
 /**
  * A code block of a page. PageWalk runs each block as it is, unless a comment `<!-- test: … -->` is before it:
  * - `not run: REASON`: no test can run this block
- * - `run by FILE`: this file runs it
- * - `write to FILE`: the block is the content of this file in the reader's folder
- * - `as ROLE`: DATABASE_URL is that of this role, and SQL runs as this role, such as `superuser`
+ * - `run by FILE`: the test or script FILE runs the block
+ * - `write to FILE`: the block becomes the content of FILE, in the folder in which the commands run
+ * - `as ROLE`: SQL runs as this role, such as `superuser`, and DATABASE_URL names this role
  * - `ends with STATUS`: the exit status of the last command, if it is not 0
  */
 export interface Block {

@@ -1,4 +1,4 @@
-/** The operations, as the interface document has them. */
+/** The paths of the operations, as in the interface document. */
 export const PATHS = {
   orderUpdate: '/orders-update-api/supported-values',
   orderCaptureV2: '/orders-api-v2/v2/supported-values',

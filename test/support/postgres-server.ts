@@ -8,15 +8,15 @@ import { PASSWORD, queryAt } from './database.ts';
 import { freePort, isFree } from './ports.ts';
 import { sayIfLate } from './waiting.ts';
 
-/** A real PostgreSQL server with a folder of its own, which is removed together with it. */
+/** A real PostgreSQL server with a folder of its own. */
 export interface PostgresServer {
   readonly url: string;
   /** The folder with the data. */
   readonly data: string;
-  /** Stops the server in order. Its sessions are ended immediately. */
+  /** Stops the server by `pg_ctl stop`, which ends its sessions immediately. */
   readonly stop: () => Promise<void>;
   readonly start: () => Promise<void>;
-  /** Kills all processes of the server with SIGKILL, so that PostgreSQL cannot stop in order. */
+  /** Kills all processes of the server with SIGKILL. The next start has to repair the data. */
   readonly kill: () => Promise<void>;
   /** Sends SIGSTOP to all processes of the server: connections stay open, but nobody answers. */
   readonly pause: () => Promise<void>;

@@ -16,7 +16,7 @@ export interface ProblemBody {
   }[];
 }
 
-/** The whole detail of each problem that the service itself has. */
+/** The details that the service sends with each type of problem. */
 const DETAILS: Readonly<Record<ProblemSlug, RegExp>> = {
   'malformed-request': oneOf(
     'A credential header was sent more than once, or contains a comma.',

@@ -15,7 +15,7 @@ export const residentMebibytes = (pid: number): number => readMebibytes(pid, 'Vm
 /** Returns the largest resident memory so far, in MiB. */
 export const peakMebibytes = (pid: number): number => readMebibytes(pid, 'VmHWM');
 
-/** Returns the CPU time of all threads so far, in seconds, with that of the kernel. */
+/** Returns the CPU time of all threads so far, in seconds, with the time in the kernel. */
 export function cpuSeconds(pid: number): number {
   const [, afterName = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
   const [userTicks, kernelTicks] = afterName.split(' ').slice(11, 13).map(Number);

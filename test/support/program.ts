@@ -7,7 +7,7 @@ export const PROJECT = process.cwd();
 
 export const readText = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
 
-/** Returns the given variables, and three of the test's. remove-run.mjs finds programs of a killed run by TMPDIR. */
+/** Adds PATH, HOME and TMPDIR of the test. remove-run.mjs finds the programs of a killed run by TMPDIR. */
 export function cleanEnvironment(environment: Record<string, string>): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR } = process.env;
   return { PATH, HOME, TMPDIR, ...environment };
@@ -52,6 +52,6 @@ export const run = (program: string, words: string[], environment: Record<string
     () => startProgram([process.execPath, `dist/${program}`, ...words], PROJECT, environment).ended,
   );
 
-/** Runs a command as a person types it. */
+/** Runs a command line by `sh`, as a person types it. */
 export const shell = (command: string, folder: string, environment: Record<string, string>): Promise<Outcome> =>
   sayIfLate(`the end of ${command}`, () => startProgram(['sh', '-c', command], folder, environment).ended);

@@ -5,7 +5,7 @@ import { WAIT_LIMIT_MS, sayIfLate } from './waiting.js';
 /** Opens a connection for each request: the management port may close an idle one just when a slow test uses it. */
 const NEW_CONNECTION = { headers: { Connection: 'close' } };
 
-/** The limit of a start, which usually takes a second. After the limit, the service will never be ready. */
+/** The limit of a start, which usually takes a second. A service that is not ready by then never becomes ready. */
 export const READY_LIMIT_MS = 120_000;
 
 /** A service as its callers and operators see it, wherever it runs. */
@@ -26,7 +26,7 @@ export abstract class ReachableService {
     return this.log.lines;
   }
 
-  /** Resolves with the first line, past or to come, that fits. */
+  /** Resolves with the first line that fits. This line may have come before the call. */
   waitForLog(fits: (line: LogLine) => boolean): Promise<LogLine> {
     return this.log.waitFor(fits);
   }
@@ -40,7 +40,7 @@ export abstract class ReachableService {
     return fetchReply(`${this.managementUrl}/health/ready`, NEW_CONNECTION);
   }
 
-  /** Resolves when the service says that it is ready. Otherwise the error has the reasons of the service. */
+  /** Resolves when the service is ready. If the service does not become ready, the error has its reasons. */
   async ready(): Promise<void> {
     let last = 'it gave no answer';
     const isReady = async (): Promise<boolean> => {
@@ -86,7 +86,7 @@ export class ServiceLog {
     return this.known;
   }
 
-  /** Resolves with the first line, past or to come, that fits. */
+  /** Resolves with the first line that fits. This line may have come before the call. */
   waitFor(fits: (line: LogLine) => boolean): Promise<LogLine> {
     const wait = (resolve: (line: LogLine) => void): void => {
       const look = (): void => {

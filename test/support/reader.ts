@@ -23,7 +23,7 @@ export class Reader {
     return new Reader(socket);
   }
 
-  /** @param request the whole request. Its method must be one whose answers have a body and Content-Length */
+  /** @param request the whole request, but no HEAD: `ask` waits for as many bytes as Content-Length says */
   ask(request: string | Buffer): Promise<RawReply> {
     const { socket } = this;
     return new Promise((resolve, reject) => {

@@ -9,7 +9,7 @@ import process from 'node:process';
 import { setTimeout as pause } from 'node:timers/promises';
 import { findDatabaseFolder } from '../../dist/demo/postgres-programs.js';
 
-/** The longest wait for the end. After SIGQUIT PostgreSQL ends all sessions in five seconds, also paused sessions. */
+/** The longest wait for the processes to end. SIGQUIT makes PostgreSQL end all sessions, also paused ones, in 5 s. */
 const END_LIMIT_MS = 10_000;
 
 const [, , folder] = process.argv;

@@ -8,7 +8,7 @@ import { PostgresServer } from '../../src/demo/postgres-server.js';
 import { freePort, isFree } from './ports.js';
 import { until } from './until.js';
 
-/** A program that keeps the pipe to the remover open, as Jest does. */
+/** A program that keeps the standard input of remove-run.mjs open, as Jest does. */
 const RUNNER = `
   const { spawn } = require('node:child_process');
   const words = ['test/support/remove-run.mjs', process.env.FOLDER];
@@ -17,7 +17,7 @@ const RUNNER = `
 
 it('a test run that is killed leaves no PostgreSQL and no folder', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'killed-run-'));
-  chmodSync(folder, 0o755); // root's server runs as another user
+  chmodSync(folder, 0o755); // if root runs the tests, PostgreSQL runs as another user
   const server = new PostgresServer(await findPrograms(), join(folder, 'database'));
   const port = await freePort();
   await server.initialise('tests-only');

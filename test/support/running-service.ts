@@ -49,7 +49,7 @@ export class RunningService extends ReachableService {
     await this.waitForLog(({ msg }) => msg === 'listening');
   }
 
-  /** Throws if the process ends. If the start succeeds, it never resolves. */
+  /** Throws if the process ends before it listens. Otherwise the promise is never settled. */
   private async failedStart(): Promise<never> {
     const [status] = (await once(this.child, 'exit')) as [number | null];
     const isListening = this.lines.some(({ msg }) => msg === 'listening');

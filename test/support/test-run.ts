@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isRoot } from '../../src/demo/postgres-programs.ts';
 
-/** The name of such a folder. It contains the process id of the run. */
+/** The name of a run's folder. It contains the process id of the run. */
 const NAME = /^order-lookup-run-(?<processId>\d+)-/;
 const REMOVE_RUN = join('test', 'support', 'remove-run.mjs');
 
@@ -24,8 +24,8 @@ export class TestRun {
     removeKilledRuns(parent);
     const folder = mkdtempSync(join(parent, `order-lookup-run-${process.pid}-`));
     if (isRoot) chmodSync(folder, 0o755);
-    // `detached`: Ctrl-C does not reach the remover. The remover waits until the system closes its standard input,
-    // because this process has ended
+    // `detached`: Ctrl-C does not reach the remover. The remover waits for the end of this process: then the system
+    // closes the remover's standard input
     const remover = spawn(process.execPath, [REMOVE_RUN, folder], {
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],

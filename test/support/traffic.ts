@@ -26,14 +26,14 @@ const MIX: readonly Call[] = [
   { path: `${PATHS.communicationCodes}?codetype=x`, status: 400, problem: 'invalid-query' },
   { path: '/nothing', status: 404, problem: 'not-found' },
 ];
-/** The limit by which `npm run faults` judges. */
+/** An option of Traffic for `npm run faults`: an answer after more than a second is a failure. */
 export const WITHIN_A_SECOND = { limitMs: 1_000 };
 /** The time after which a request of a long run is given up. */
 const GIVE_UP_MS = 60_000;
 const TICK_MS = 10;
 /** The number of failures that are reported. */
 const MAX_FAILURES = 100;
-/** The number of requests without a time limit that may run at the same time. More would make a slow machine slower. */
+/** The number of requests that may run at the same time if there is no time limit. More would slow the machine down. */
 const MOST_UNDER_WAY = 100;
 
 export interface Credentials {
@@ -48,8 +48,9 @@ export interface TrafficReport {
   readonly failed: number;
   /** The number of failures whose answer was right, but came after the limit. */
   readonly late: number;
-  /** The time from the sending of a request to the end of its answer, in milliseconds. */
+  /** The 99th percentile of the times from a request to the end of its answer, in milliseconds. */
   readonly p99: number;
+  /** The longest of these times. */
   readonly largest: number;
 }
 
@@ -78,7 +79,7 @@ export class Traffic {
     { perSecond = 200, limitMs = Infinity }: TrafficOptions = {},
   ) {
     this.limitMs = limitMs;
-    // Without this bound a slow machine would send more and more requests, and never read an answer
+    // Without a bound, a slow machine would send more and more requests, and never read an answer
     const most = limitMs === Infinity ? MOST_UNDER_WAY : (perSecond * limitMs) / 1000;
     this.timer = setInterval(() => {
       const due = ((performance.now() - this.startedAt) / 1000) * perSecond;

@@ -2,11 +2,11 @@ import { inspect, types } from 'node:util';
 import { WAIT_LIMIT_MS, sayIfLate } from './waiting.js';
 
 interface Options {
-  /** A fixed pause, for a test that measures the time itself. */
+  /** The fixed pause between two checks, for a test that measures the time itself. */
   readonly everyMs?: number;
   /** Describes the condition. The default is its code. */
   readonly what?: () => string;
-  /** The work that makes the condition true. If the work ends before, the wait fails with the result of the work. */
+  /** The work that makes the condition true. If the work ends first, the wait fails with the work's result. */
   readonly during?: Promise<unknown>;
   /** The time after which the wait fails. */
   readonly limitMs?: number;
@@ -46,7 +46,7 @@ function describe({ what, error }: Waiting): string {
   return error === undefined ? what() : `${what()}\nThe last check failed: ${describeError(error)}`;
 }
 
-/** Returns the stack of an error of `expect`. It says all: `inspect` would repeat the compared values. */
+/** Returns only the stack of an error of `expect`, because `inspect` would repeat the compared values. */
 function describeError(error: unknown): string {
   const isOfExpect = types.isNativeError(error) && 'matcherResult' in error;
   return isOfExpect ? String(error.stack) : inspect(error);
@@ -89,7 +89,7 @@ async function ask(waiting: Waiting, everyMs: number | undefined): Promise<void>
   throw new Error(`the test has ended: ${describe(waiting)}`);
 }
 
-/** Ends the waits of a test that ran out of time, so that its other hooks can clean up. Says for what they waited. */
+/** Ends the waits of a test that ran out of time, so that the test's other hooks can clean up. */
 function endWaiting(): void {
   for (const waiting of waitings) {
     waiting.isOver = true;
@@ -97,7 +97,7 @@ function endWaiting(): void {
   }
   waitings.clear();
 }
-// The long runs have no hooks
+// Undefined in the long runs, which run without Jest
 const { afterEach, afterAll } = globalThis as {
   afterEach?: (end: () => void) => void;
   afterAll?: (end: () => void) => void;

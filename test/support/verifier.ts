@@ -80,13 +80,13 @@ export class Verifier {
     return verdict.outcome === 'refused' ? 401 : 503;
   }
 
-  /** Resolves when the service waits for nothing but the clock, or an answer that an issuer keeps back. */
+  /** Resolves when the service fetches nothing, or when an issuer keeps an answer back. */
   async settled(): Promise<void> {
     const isHeldBack = (): boolean => this.sources.some(({ isHoldingBack }) => isHoldingBack);
     await this.until(() => isHeldBack() || !this.issuers.all.some(({ isFetching }) => isFetching));
   }
 
-  /** Waits until a condition is true that a running request makes true. */
+  /** Waits for a condition that a running request makes true. */
   until(holds: () => boolean | Promise<boolean>): Promise<void> {
     return sayIfLate(holds.toString(), async () => {
       do {

@@ -16,14 +16,14 @@ it('a wait that ends in time says nothing, and gives its result', async () => {
   await expect(sayIfLate('b', async () => Promise.reject(new Error('ended')), { afterMs: 1, say })).rejects.toThrow(
     'ended',
   );
-  // The timer of c starts later and is longer. So a timer of a or b that still ran would end before it
+  // The timer of c starts later and is longer. So if a timer of a or b still ran, it would end before the timer of c
   await new Promise<void>((resolve) => {
     void sayIfLate('c', () => new Promise(() => undefined), { afterMs: 2, say: () => resolve() });
   });
   expect(texts).toEqual([]);
 });
 
-it('a wait with a limit fails after it, and says what is not true', async () => {
+it('a wait with a limit fails after this limit, and says which condition is not true', async () => {
   const waiting = until(async () => false, { what: () => 'the service is ready', limitMs: 1 });
   await expect(waiting).rejects.toThrow(/^Not true after 0\.001 s: the service is ready$/);
   const failing = until(() => Promise.reject(new Error('no port')), { what: () => 'it listens', limitMs: 1 });
@@ -35,7 +35,7 @@ it('a wait for an event fails after its limit, and says what never came', async 
   await expect(waiting).rejects.toThrow(/^Not within 0\.001 s: a line of the log$/);
 });
 
-it('a wait during some work fails if the work ends and the condition is not true', async () => {
+it('a wait with the option during fails if the work ends before the condition is true', async () => {
   const waiting = until(async () => false, { what: () => 'it asks', during: Promise.resolve({ status: 1 }) });
   await expect(waiting).rejects.toThrow('The work has ended, and this never was true: it asks\n{ status: 1 }');
   const failing = until(async () => false, { what: () => 'it asks', during: Promise.reject(new Error('no')) });

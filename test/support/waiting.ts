@@ -6,7 +6,7 @@ const SAID_AFTER_MS = 30_000;
 
 /**
  * The time after which a wait of a test fails, and says what never came. On a quiet machine no wait takes 10 s. Keep
- * this limit below those of time-limits.ts. Otherwise nobody would know for what the test waited.
+ * this limit below those of time-limits.ts, because Jest's error at those limits does not say for what the test waited.
  */
 export const WAIT_LIMIT_MS = 45_000;
 

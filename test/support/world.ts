@@ -81,7 +81,7 @@ export class World<Service extends ReachableService = RunningService> {
     return this;
   }
 
-  /** Fetches the OpenAPI document. If the service fails, the error has the error that the service logged. */
+  /** Fetches the OpenAPI document. If the fetch fails, the thrown error has the errors in the service's log. */
   private async fetchContract(address: string): Promise<Contract> {
     try {
       return await Contract.fetch(address);
@@ -152,7 +152,7 @@ export class World<Service extends ReachableService = RunningService> {
     return reply;
   }
 
-  /** Closes the world, also if opening it failed. The replicas end first: they would ask for what is closed already. */
+  /** Closes the world, also if `open` failed. The replicas end first, because they use the issuer and the database. */
   async close(): Promise<void> {
     await Promise.all([...this.replicas, ...this.furtherReplicas].map((replica) => replica.kill()));
     await this.issuer?.close();

@@ -9,7 +9,7 @@ import { PROJECT, startProgram } from '../support/program.js';
 
 const world = localWorld({ replicas: 0 });
 
-/** A program that logs until lines are dropped, and then 100 lines more. It prints how many of these were dropped. */
+/** A program that logs until lines are dropped, and then 100 lines more. It prints how many of the 100 were dropped. */
 const LOGGING_PROGRAM = `
   import { setImmediate as turn } from 'node:timers/promises';
   import { Configuration } from './dist/configuration/configuration.js';
@@ -35,7 +35,7 @@ const LOGGING_PROGRAM = `
 it.each([
   { reader: 'stalls', act: 'pause' },
   { reader: 'is gone', act: 'destroy' },
-] as const)('a reader that $reader blocks nothing: lines are dropped and counted', async ({ act }) => {
+] as const)('if the reader of the log $reader, nothing blocks: lines are dropped and counted', async ({ act }) => {
   const words = ['--import=reflect-metadata', '--input-type=module', '--eval', LOGGING_PROGRAM];
   const { child, output } = startProgram([process.execPath, ...words], PROJECT, {});
   child.stdout?.[act]();
@@ -43,7 +43,7 @@ it.each([
   setTimeout(() => child.kill('SIGKILL'), 60_000).unref(); // if the reader blocks the program, it never ends
   expect(await once(child, 'exit')).toEqual([0, null]);
   await printed;
-  // Most of the hundred lines: the buffers of the kernel and of a paused reader may still take some
+  // Some of the 100 lines are not dropped, because the buffers of the kernel and of a paused reader may still take them
   expect(Number(output.stderr)).toBeGreaterThan(50);
 });
 

@@ -86,7 +86,7 @@ it('every metric has a name, labels and a help that dashboards and people rely o
   });
 });
 
-it('a replica shows the age of keys, codes and signing keys, and for how long it may use them', async () => {
+it('a replica shows the age of codes, API keys and signing keys, and for how long it may use the keys', async () => {
   const nowSeconds = Date.now() / 1000;
   const values = await scrape(world.service);
   const valueOf = (series: string): number => {
@@ -131,7 +131,7 @@ it('a replica counts requests, clients, refusals and verified tokens without nam
     'client_requests_total{client="test",status="200"}': 1,
     'credentials_refused_total{credential="api_key",reason="unknown"}': 1,
     'credentials_refused_total{credential="access_token",reason="expired"}': 1,
-    tokens_verified_total: 2, // the good one and the expired one: beside a refused key, no token is checked
+    tokens_verified_total: 2, // the valid and the expired token, but not the token beside a refused key
   });
   const sum = values.get(`http_request_duration_seconds_sum{operation="${PATHS.orderUpdate}"}`);
   expect(sum).toBeGreaterThan(0);
@@ -142,7 +142,7 @@ it('a replica counts requests, clients, refusals and verified tokens without nam
   }
 });
 
-it('a replica that waits for the database says so, and shows no age of content that it never read', async () => {
+it('a replica that waits for the database is not ready, and shows no age of content that it never read', async () => {
   const service = await world.startReplica({ DATABASE_URL: UNREACHABLE_DATABASE });
   await service.waitForLog(({ msg }) => msg === 'database (codes): failed, callers are refused');
   const values = await scrape(service);

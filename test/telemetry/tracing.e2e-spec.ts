@@ -8,7 +8,7 @@ import { processWorld } from '../support/test-world.js';
 import { until } from '../support/until.js';
 
 const collector = await Collector.start();
-/** A module that makes a process say at its end whether it has loaded the SDK. The API is always loaded. */
+/** Variables that make a process say at its end whether it has loaded OpenTelemetry's SDK. The API is always loaded. */
 const SAYS_WHETHER_LOADED = preload(`
   import Module from 'node:module';
   import { writeSync } from 'node:fs';
@@ -50,7 +50,7 @@ it.each([
     route: PATHS.orderUpdate,
   },
 ])(
-  'a request for $what has a span with its parent, and with no text that could contain a secret',
+  "a request for $what has a span with the caller's span as parent, and with no text that could contain a secret",
   async ({ method, path, status, route }) => {
     const traceId = randomId(16);
     const parentSpanId = randomId(8);

@@ -54,7 +54,7 @@ beforeAll(async () => {
     OAUTH_TOKEN_TYPE: 'at+jwt',
     PORT,
     BASE_PATH,
-    PUBLIC_BASE_URL: 'https://orders.example.com', // the test opens the page at another address; nothing calls this one
+    PUBLIC_BASE_URL: 'https://orders.example.com', // /docs must not call it: the test opens /docs elsewhere
   });
   browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
 });
@@ -81,12 +81,12 @@ async function openDocs(options: BrowserContextOptions): Promise<{ page: Page; c
   return { page, complaints };
 }
 
-itInBrowser('/docs lets a person enter a key, sign in, and call each operation where the page was opened', async () => {
+itInBrowser('/docs lets a person enter a key, sign in, and call each operation at its own address', async () => {
   const { page, complaints } = await openDocs({ viewport: { width: 1280, height: 1000 } });
   await page.getByText('press Authorize, enter your API key').waitFor();
   await page.getByRole('button', { name: 'Authorize' }).first().click();
   const dialog = page.locator('.dialog-ux');
-  // An API key, the sign-in of a person, and a pasted token. A page cannot use client_credentials, so it is missing
+  // One form for the API key, one to sign in, one for a pasted token. A page cannot use client_credentials
   expect(await dialog.locator('.auth-container').count()).toBe(3);
   await page.screenshot({ path: join(OUTPUT, 'docs-sign-in.png') });
   await dialog.locator('input[type="text"], input[type="password"]').first().fill(world.key.key);
@@ -141,7 +141,7 @@ itInBrowser.each([
   { colorScheme: 'dark', width: 1200 },
   { colorScheme: 'dark', width: 390 },
 ] as const)(
-  'the pages for people are accessible, $colorScheme, and fit a screen $width pixels wide',
+  'in $colorScheme colours, the pages for people are accessible, and fit a screen $width pixels wide',
   async ({ colorScheme, width }) => {
     const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
     for (const path of ['', '/problems/missing-credentials']) {

@@ -44,7 +44,7 @@ function moduleOf({ apiVersion, kind }: Manifest): string {
   return `${typePackage}/${apiVersion}/${kind}`;
 }
 
-/** Returns the compiler's errors for the manifests, written as literals of their types. */
+/** Writes each manifest as a literal of its type, compiles the literals, and returns the errors. */
 function typeErrors(manifests: readonly Manifest[]): string {
   const statements = manifests.flatMap((manifest, index) => [
     `import type { I${manifest.kind} as T${index} } from '${moduleOf(manifest)}';\n`,
@@ -95,7 +95,7 @@ const kustomizations = {
     expect(typeErrors(JSON.parse(misspelled) as Manifest[])).toContain("in type 'IProbe'");
   });
 
-  it('the patches of docs/kubernetes.md admit meshes and cloud balancers, and limit the CPU of each container', () => {
+  it('the patches of docs/kubernetes.md allow meshes and cloud balancers, and limit the CPU of each container', () => {
     const all = render(kustomizations['the overlay of docs/kubernetes.md with everything that is commented out']);
     const [policy, ofMigration] = all.filter(({ kind }) => kind === 'NetworkPolicy') as unknown as Policy[];
     const portsOf = (rules: Policy['spec']['egress'] = []): number[] =>

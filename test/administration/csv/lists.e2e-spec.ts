@@ -36,7 +36,7 @@ function findNewMigrations(): string[] {
   return files.filter((name) => !MIGRATION_NAMES.includes(name.replace('.sql', '')));
 }
 
-/** Returns the statements of the migration of a file, without starting the program. */
+/** Returns the statements that `migrate new --from` would write for a CSV file, without starting the program. */
 async function makeStatements(text: string | Uint8Array, isComplete = false) {
   const { up, down } = await compareWithTable(client, await readCsvFile(writeCsvFile(text)), isComplete);
   return { up: up.join('\n'), down: down.join('\n') };
@@ -59,7 +59,7 @@ async function findRefusal(text: string | Uint8Array): Promise<string> {
 }
 
 describe('codes export', () => {
-  it('prints the lists in the order of the answers, by RFC 4180', async () => {
+  it('prints the rows as CSV by RFC 4180, in the order in which the service answers', async () => {
     await database.query(
       `insert into communication_code values
          ('T', 'a,"b"', 'é; x', '2027-01-01T00:00Z', '2027-01-01T00:00:00.5Z'),
@@ -302,9 +302,9 @@ interface ListCase {
   readonly table: Table;
   /** The columns that the files have. If a migration adds a nullable column to the table, files need not have it. */
   readonly columns: string[];
-  /** Any line of a file, without the header. */
+  /** Generates the fields of one line below the header. */
   readonly line: fc.Arbitrary<string[]>;
-  /** The lines of a file that every run tries. */
+  /** The lines of a file that is tried in addition to the generated files. */
   readonly example: string[][];
   /** Lines that begin with one of these texts keep the order of the file in the table. */
   readonly orderedBeginnings: readonly string[];
@@ -377,7 +377,7 @@ function keyOf([first, second]: readonly string[]): string {
   return `${first},${second}`;
 }
 
-/** Returns the rows of a table whose keys are not among these lines. */
+/** Returns the rows of a CSV text, except those whose key is the key of one of the lines. */
 function rowsWithout(csv: string, lines: readonly string[][]): string[][] {
   const keys = new Set(lines.map(keyOf));
   const rows: string[][] = parse(csv, { from_line: 2 });

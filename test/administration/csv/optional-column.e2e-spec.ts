@@ -17,7 +17,7 @@ await database.query(
   `alter table communication_code
      add sample_note text constraint communication_code_sample_note_is_clean check (is_clean(sample_note, 64))`,
 );
-// This comes before the import of tables.js, which reads the columns of the decorated entity only once
+// The column is added before tables.js is imported, because tables.js reads the columns of the entity while it loads
 const { CommunicationCode } = await import('../../../src/database/entities.js');
 Column('text', { name: 'sample_note', nullable: true })(CommunicationCode.prototype, 'sampleNote');
 const { COMMUNICATION_CODE } = await import('../../../src/database/tables.js');
@@ -37,7 +37,7 @@ beforeEach(async () => {
   );
 });
 
-/** Applies the migration of a CSV file. Returns how to undo it, and the note of each code after it. */
+/** Applies the migration of a CSV file. Returns the SQL that undoes the migration, and the new notes of all codes. */
 async function applyFile(text: string) {
   writeFileSync(path, text);
   const { up, down } = await compareWithTable(client, await readCsvFile(path), false);

@@ -1,4 +1,4 @@
-// Files as Excel and LibreOffice write them, and as people change them.
+// Reads CSV files as Excel and LibreOffice write them, and as people change them.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
@@ -40,7 +40,7 @@ const row = (code: string, more: Row = {}): unknown =>
   expect.objectContaining({ code_type: 'T', code, description: 'D', valid_from: '', valid_until: '', ...more });
 
 describe('migrate new --from a file of a spreadsheet', () => {
-  it('reads 40 rows of Excel, which leaves out empty last cells after its first 16 rows', async () => {
+  it('reads all 40 rows of a file of Excel, which leaves out empty last cells after 16 rows', async () => {
     const firstRowsOfExcel = 16;
     const lines = Array.from({ length: 40 }, (_, index) =>
       index < firstRowsOfExcel ? `T;C${index};D;;` : `T;C${index};D`,
@@ -50,7 +50,7 @@ describe('migrate new --from a file of a spreadsheet', () => {
     expect(new Set(rows)).toEqual(new Set(lines.map((_line, index) => row(`C${index}`))));
   });
 
-  it('clears valid_until if this last cell of a row is left out', async () => {
+  it('clears valid_until of a code if its row ends before this column', async () => {
     await database.query(`insert into communication_code values ('T', 'C', 'D', null, '2030-01-01Z')`);
     expect(await readRowsAfter('code_type,code,description,valid_from,valid_until\nT,C,D')).toEqual([row('C')]);
   });
@@ -85,14 +85,14 @@ describe('migrate new --from a file of a spreadsheet', () => {
     expect(await readRowsAfter('code_type,code,description\r\nT,1;2,D\r\n')).toEqual([row('1;2')]);
   });
 
-  it('keeps the times of a code if somebody cleared their columns and the names of these columns', async () => {
+  it('keeps the times of a code if somebody cleared the columns of the times, also in the header', async () => {
     await database.query(`insert into communication_code values ('T', 'C', 'D', '2027-01-01Z', '2030-01-01Z')`);
     const text = 'code_type,code,description,,\r\nT,C,New,,\r\n';
     const times = { valid_from: '2027-01-01T00:00:00Z', valid_until: '2030-01-01T00:00:00Z' };
     expect(await readRowsAfter(text)).toEqual([row('C', { description: 'New', ...times })]);
   });
 
-  it('keeps a text that a spreadsheet has changed, because the plan marks it', async () => {
+  it('accepts a text that a spreadsheet has changed: later, plan asks whether this text is meant', async () => {
     expect(await readRowsAfter('code_type,code,description\nT,1.23457E+17,#NAME?')).toEqual([
       row('1.23457E+17', { description: '#NAME?' }),
     ]);

@@ -96,7 +96,7 @@ it.each([
   { order: 'ours first', branches: ['ours', 'theirs'] },
   { order: 'theirs first', branches: ['theirs', 'ours'] },
 ])(
-  'two branches with new files may be merged in any order, also if a database already has one of them: $order',
+  'branches with new migrations may be merged in any order, also if a database already has the later one: $order',
   async ({ branches }) => {
     checkoutNew('theirs');
     const theirs = await commitNewList('theirs');
@@ -127,7 +127,7 @@ it.each([
   },
 );
 
-it('a file that was reverted, and then written again with the same subject, is applied', async () => {
+it('if a migration was reverted in git, a new one with the same subject is applied', async () => {
   const database = await createTestDatabase();
   const reverted = await commitNewList('ours');
   expect(await migrate(database, 'up')).toMatchObject({ stdout: `applied  ${reverted}\n` });
@@ -138,7 +138,7 @@ it('a file that was reverted, and then written again with the same subject, is a
     stdout: expect.stringContaining(`git log --all -- migrations/${reverted}.sql`),
   });
   const again = await createFile({ subject: 'add_ours', writtenAt: SECOND_DAY });
-  // The database still has the list of the reverted file, so the new file adds the other one
+  // The database still has the list `ours` of the reverted file, so the new file adds the list `theirs`
   copy.add(again, `insert into code_list (name) values ('theirs');`, 'select 1;');
   expect(await migrate(database, 'up')).toMatchObject({ status: 0, stdout: `applied  ${again}\n` });
   expect(await readLists(database)).toEqual(['ours', 'theirs']);

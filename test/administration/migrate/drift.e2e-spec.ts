@@ -89,7 +89,7 @@ describe('migrate drift', () => {
     expect(await migrate('drift', '--since', 'yesterday')).toMatchObject({ status: 1 });
   });
 
-  it('lists changes of keys separately, with their login and program, and ends with 0', async () => {
+  it('lists changes of keys separately, with login and program, and keeps the status 0', async () => {
     const issued = await copy.run('keys', 'issue', '--client', 'Acme', '--json');
     const { id } = JSON.parse(issued.stdout) as { id: string };
     await database.query(
@@ -146,7 +146,7 @@ describe('migrate drift', () => {
   });
 });
 
-it('tables that migrations of a person create belong to order_lookup_owner, also after `reset role`', async () => {
+it('if a person applies migrations, new tables belong to order_lookup_owner, also after `reset role`', async () => {
   copy.add('0100_reset', 'reset role;');
   copy.add('0101_make', 'create table made (x int);');
   await migrateUp();

@@ -1,4 +1,4 @@
-// Plans while other sessions use the database, and plans that end early.
+// Tests plans while other sessions use the database, and plans that end early.
 import { describe, expect, it } from '@jest/globals';
 import { issueKey } from '../../support/api-keys.js';
 import type { Outcome } from '../../support/program.js';

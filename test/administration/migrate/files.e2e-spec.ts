@@ -15,7 +15,7 @@ const { withDatabase } = (await import(join(folder, '../cli/connection.js'))) as
 await database.query(`create procedure commits() language plpgsql as $$ begin commit; end $$;
   create function fails_on_line_6() returns int language plpgsql as $$ begin\n\n\n\n\n return nothing; end $$`);
 
-/** Returns everything that the files below try to change: the rows of three tables, and the names of all tables. */
+/** Returns what the files below may change: rows of three tables, applied migrations, and the names of all tables. */
 const readContents = () =>
   database.query(
     `select t::text from code_list t union all select t::text from code_list_value t
@@ -30,7 +30,7 @@ const MUST_RUN_ALONE = /cannot run inside a transaction block/;
 const LONG_ROW = `('A', 'B', 'it''s a description of some length, so that the file is large'),\n`;
 
 // `copy.add` writes the marker `-- Up Migration` into line 1, so the SQL begins in line 2
-describe('a file that PostgreSQL refuses changes nothing, neither by plan nor by up:', () => {
+describe('a faulty migration is refused', () => {
   it.each([
     { kind: 'commit', up: `${DELETE_VALUES} commit;`, message: TRANSACTION_COMMAND },
     { kind: 'commit and chain', up: `${DELETE_VALUES} COMMIT AND CHAIN;`, message: TRANSACTION_COMMAND },
@@ -101,7 +101,7 @@ describe('a file that PostgreSQL refuses changes nothing, neither by plan nor by
       message: /^0100_x\.sql: [^]{0,1500}$/,
     },
     {
-      kind: 'a deferred constraint',
+      kind: 'a violation of a deferred constraint',
       up: `update code_list_value set position = 1 where value = 'Return';`,
       message: /^0100_x\.sql: .*"code_list_value_position_is_unique_in_its_list"\n {2}Key .*$/,
     },
@@ -115,7 +115,7 @@ describe('a file that PostgreSQL refuses changes nothing, neither by plan nor by
       up: 'select 1;\nselect fails_on_line_6();',
       message: /^0100_x\.sql: column/,
     },
-  ])('$kind', async ({ up, message }) => {
+  ])('by plan and by up, and nothing is changed: $kind', async ({ up, message }) => {
     copy.add('0100_x', up);
     const before = await readContents();
     await expect(planUp(address)).rejects.toThrow(message);
@@ -124,7 +124,7 @@ describe('a file that PostgreSQL refuses changes nothing, neither by plan nor by
   });
 
   // `plan` cannot see this fault, because only `up` writes pgmigrations
-  it('set transaction read only, which only up refuses', async () => {
+  it('by up: set transaction read only', async () => {
     copy.add('0100_x', 'set transaction read only;');
     await expect(applyPending(address)).rejects.toThrow('0100_x.sql: cannot execute INSERT in a read-only transaction');
   });
@@ -133,7 +133,7 @@ describe('a file that PostgreSQL refuses changes nothing, neither by plan nor by
     { what: 'U+00A0', sql: 'insert\u00a0into code_list values (1);', shown: String.raw`near "insert\u00a0into"` },
     { what: 'U+200B', sql: 'select 1;\n\u200bselect 1;', shown: String.raw`near "\u200bselect"` },
     { what: 'U+FEFF', sql: 'select 1;\n\nselect nope\ufeff;', shown: String.raw`column "nope\ufeff"` },
-  ])('an invisible character, which the message shows with its line: $what', async ({ sql, shown }) => {
+  ])('with the line and the escape of an invisible character: $what', async ({ sql, shown }) => {
     copy.add('0100_x', sql);
     const line = 1 + sql.split('\n').length;
     const message = expect.objectContaining({
@@ -151,13 +151,13 @@ describe('a file that PostgreSQL refuses changes nothing, neither by plan nor by
     },
     { where: 'after a comment and CRLF', text: '-- why\r\n-- Up Migration\r\n\r\nselec 2;\r\n' },
     { where: 'after emoji', text: `-- Up Migration\nselect '${'😀'.repeat(60)}';\n\nselec 2;` },
-  ])('a syntax error, which is reported with its line $where', async ({ text }) => {
+  ])('with the line of a syntax error $where', async ({ text }) => {
     copy.write('0100_x', text);
     await expect(applyPending(address)).rejects.toThrow('0100_x.sql, line 4: syntax error at or near "selec"');
   });
 });
 
-describe('a sound file that looks like a refused one is applied as its plan says:', () => {
+describe('plan and up accept, and down undoes, a migration with', () => {
   it.each([
     { kind: 'commit in a string', up: `select E'it\\'s; commit; x', 'a\n; commit; b';` },
     { kind: 'nested comments', up: '/* /* ; commit; */ ; commit; */ select 1;' },
@@ -172,7 +172,7 @@ describe('a sound file that looks like a refused one is applied as its plan says
       up: 'set session authorization order_lookup_service; select 1;',
     },
     {
-      kind: 'a role, and all settings reset',
+      kind: 'set role and reset all',
       up: 'set role order_lookup_service; reset all; select 1;',
     },
     {
@@ -180,7 +180,7 @@ describe('a sound file that looks like a refused one is applied as its plan says
       up: 'create table t (a int); insert into t values (1); create index on t (a); analyze t; select * from t',
       down: 'drop table t;',
     },
-    { kind: 'select into, the last statement', up: 'select 1 as a into t', down: 'drop table t;' },
+    { kind: 'select into as the last statement', up: 'select 1 as a into t', down: 'drop table t;' },
     { kind: 'prepared statements', up: 'prepare p as select 1; execute p; deallocate p;' },
     {
       kind: 'a do block that catches its error',

@@ -33,7 +33,7 @@ const INSERT_TRANSFER = `insert into code_list_value (code_list, value) values (
 
 const HALF_A_YEAR_MS = 182 * 86_400_000;
 
-/** Returns SQL for a midnight in UTC, by the clock of the database. */
+/** Returns SQL for the midnight in UTC that is this number of days after the last one, by the database's clock. */
 function inDays(days: number): string {
   return `date_trunc('day', now(), 'UTC') + interval '${days} days'`;
 }
@@ -41,13 +41,13 @@ function inDays(days: number): string {
 describe('migrate plan shows', () => {
   it.each([
     {
-      what: 'a value at the end of a list',
+      what: 'a new value at the end of a list',
       up: INSERT_TRANSFER,
       down: `delete from code_list_value where value = 'Transfer';`,
       shown: `\nCallers see 2 changes: 2 added.\n${inBothAreas('orderType', '    + Transfer added')}`,
     },
     {
-      what: 'a value in the middle of a list, and another list in a new order',
+      what: 'a new value in the middle of a list, and another list in a new order',
       up: `${INSERT_TRANSFER} update code_list_value set position = case value when 'Transfer' then 2 else 3 end
              where code_list = 'orderType' and value in ('Transfer', 'Return');
            update code_list_value set position = 9 where value = 'DryVan';`,
@@ -55,7 +55,7 @@ describe('migrate plan shows', () => {
              update code_list_value set position = 2 where code_list = 'orderType' and value = 'Return';
              update code_list_value set position = 1 where value = 'DryVan';`,
       status: 2,
-      verdict: UNSAFE,
+      conclusion: UNSAFE,
       shown: [
         '\nCallers see 6 changes: 2 added, 4 order changed; 4 can break clients.\n',
         ...BOTH_AREAS.map(
@@ -71,7 +71,7 @@ ${area}, equipmentType
       ].join(''),
     },
     {
-      what: 'a property, and a record',
+      what: 'a new property, and a new communication code',
       up: `insert into area_property (area, property, code_list) values ('order-update', 'more', 'orderType');
            insert into communication_code values ('A', 'B', 'The "first"');`,
       down: `delete from area_property where property = 'more'; delete from communication_code;`,
@@ -97,20 +97,20 @@ order-scheduling
         /1 change: 1 order changed\.\n\norder-update, its properties\n {4}↕ order changed: preferred.{100,}…\n$/,
       ),
     },
-  ])('$what, and changes nothing', async ({ up, down, shown, status = 0, verdict = SAFE }) => {
+  ])('$what, and changes nothing', async ({ up, down, shown, status = 0, conclusion = SAFE }) => {
     copy.add('21000101000000_x', up, down);
     const before = await readContents();
     const outcome = await plan();
     expect(outcome).toMatchObject({ status, stderr: '' });
     const beginning = 'Pending: 21000101000000_x\n';
-    const end = `\n${verdict}\nNothing was changed: this was a plan.\n`;
+    const end = `\n${conclusion}\nNothing was changed: this was a plan.\n`;
     expect(outcome.stdout.slice(0, beginning.length)).toBe(beginning);
     expect(outcome.stdout.slice(-end.length)).toBe(end);
     expect(outcome.stdout.slice(beginning.length, -end.length)).toEqual(shown);
     expect(await readContents()).toEqual(before);
   });
 
-  it('effective times, and a break if something ends within 30 days by the clock of the database', async () => {
+  it('effective times, and that an end within 30 days by the clock of the database can break clients', async () => {
     copy.add(
       '21000101000000_schedule',
       `update code_list_value set valid_until = ${inDays(5)} where value = 'Best';
@@ -132,7 +132,7 @@ order-scheduling
       expect(stdout).toMatch(new RegExp(lines));
     expect(JSON.parse(json)).toMatchObject({
       migrations: ['21000101000000_schedule'],
-      changes: { length: 8 }, // three values in two areas, and a record that is added and ends
+      changes: { length: 8 }, // three values in each of two areas, and the beginning and the end of a record
       canBreakClients: true,
     });
 
@@ -144,7 +144,7 @@ order-scheduling
     expect(down.stdout).toContain('- Best no longer removed at ');
   });
 
-  /** Runs a plan in the process of the test, whose clock is half a year ahead meanwhile, and returns the output. */
+  /** Runs a plan while the clock of the test's process is half a year ahead. Returns the output. */
   async function planHalfAYearAhead(...words: string[]): Promise<string> {
     const readClock = Date.now.bind(Date);
     const clock = jest.spyOn(Date, 'now').mockImplementation(() => readClock() + HALF_A_YEAR_MS);
@@ -196,7 +196,7 @@ order-scheduling
 });
 
 describe('a long plan', () => {
-  it('shows totals and the first lines in less than 20,000 characters, and all with --full and --json', async () => {
+  it('shows totals and first lines in less than 20,000 characters, and all lines with --full or --json', async () => {
     copy.add(
       '21000101000000_many',
       `insert into communication_code
@@ -295,7 +295,7 @@ describe('migrate plan reports what the service would do:', () => {
       said: `${KEYS_LOST}\n`,
     },
     {
-      effect: 'it refuses a key in less than 30 days (NOTICE_DAYS)',
+      effect: 'it refuses a key that would end in less than 30 days (NOTICE_DAYS)',
       sql: `update api_key set expires_at = now() + interval '29 days' where client = 'Acme';`,
       said: `${KEYS_LOST}\n`,
     },
@@ -309,14 +309,14 @@ describe('migrate plan reports what the service would do:', () => {
     const before = await readContents();
     const { status, stdout } = await plan();
     expect({ status, stdout }).toEqual({ status: 2, stdout: expect.stringContaining(said) });
-    expect(stdout.match(/^! .*/gm)).toHaveLength(1); // keys that cannot be read are not reported as lost, too
+    expect(stdout.match(/^! .*/gm)).toHaveLength(1); // if the keys cannot be read, they are not reported as lost, too
     expect(stdout).toContain(UNSAFE);
-    // Without a count of removed codes, because running replicas go on serving the former codes
+    // The plan counts no code as removed, because running replicas go on serving the former codes
     expect(stdout).toContain('\nThis can break clients:\n');
     expect(await readContents()).toEqual(before);
   });
 
-  it('it cannot serve even the present codes, so that the changes for callers are unknown', async () => {
+  it('it cannot serve the present codes, so what callers would lose is unknown', async () => {
     const ofArea = `from area_property where area = 'order-update'`;
     await database.query(`create table kept as select * ${ofArea}; grant select on kept to public; delete ${ofArea}`);
     copy.add('21000101000000_x', 'insert into area_property select * from kept;');
@@ -331,7 +331,7 @@ describe('migrate plan reports what the service would do:', () => {
   });
 
   it('it refuses a client whose name has an invisible character, which is shown as an escape', async () => {
-    // With a later revoked_at the key is in force, and the constraint accepts the name
+    // The constraint accepts this name only with a revoked_at. Until that time, the key is still in force
     await database.query(
       `insert into api_key (client, key_hash, revoked_at)
          values (E'In\\u200bvisible', sha256('invisible'), now() + interval '60 days')`,
@@ -345,7 +345,7 @@ describe('migrate plan reports what the service would do:', () => {
     }
   });
 
-  it('it refuses no key in the next 30 days', async () => {
+  it('it refuses no key in the next 30 days, so the status is 0', async () => {
     copy.add('21000101000000_x', `update api_key set expires_at = now() + interval '31 days';`);
     expect(await plan()).toMatchObject({ status: 0, stderr: '' });
   });

@@ -30,7 +30,7 @@ afterEach(async () => {
 const RIGHTS = `
   grant usage, create on schema public to order_lookup_owner;
   alter default privileges for role order_lookup_owner in schema public grant select on tables to order_lookup_service`;
-/** SQL of a migration that fails if a setting of the database or of an earlier migration is in force. */
+/** SQL of a migration that fails if a setting of the database or of an earlier migration still applies. */
 const FAIL_IF_SETTINGS_DIFFER = `do $$ begin
   if current_setting('search_path') <> 'public, pg_temp' or current_setting('TimeZone') <> 'UTC'
     or current_user <> 'order_lookup_owner'
@@ -65,7 +65,7 @@ describe('migrate up', () => {
 
     const holder = await empty.session();
     await holder.query(`begin; select pg_advisory_xact_lock(${PG_MIGRATE_LOCK_ID})`);
-    // Only one program at a time can run in this process, so the three runs call the copy's module
+    // The copy's module is imported, because it applies the migrations of the copy, such as 0100_look
     const file = join(copy.folder, 'dist/administration/migrate/run-migrations.js');
     const { applyPending } = (await import(file)) as typeof Runs;
     const running = Promise.all([1, 2, 3].map(() => applyPending(copy.environment)));
@@ -121,8 +121,8 @@ describe('migrate up', () => {
     await holder.query('commit');
   });
 
-  it('applies files of one second in the order in which status lists them and plan tries them', async () => {
-    // node-pg-migrate compares the names without their underscores: addlistsmore.sql comes before addlists.sql
+  it('applies files whose names have the same time in the order of status and plan', async () => {
+    // node-pg-migrate compares the names without punctuation: addlistsmoresql comes before addlistssql
     const [first, second] = ['20301231000000_add_lists_more', '20301231000000_add_lists'] as const;
     copy.add(first, 'create table first ();', 'drop table first;');
     copy.add(second, 'alter table first add x int;', 'alter table first drop x;');
@@ -136,7 +136,7 @@ describe('migrate up', () => {
     copy.add('0100_spoil', CHANGE_SETTINGS, CHANGE_SETTINGS);
     copy.add('0101_look', FAIL_IF_SETTINGS_DIFFER, FAIL_IF_SETTINGS_DIFFER);
     copy.write('0102_windows', '\ufeff-- Up Migration\r\ncreate table x ();\r\n-- Down Migration\r\ndrop table x');
-    // pg_monitor may not write pgmigrations. The role is set again before node-pg-migrate writes its row
+    // pg_monitor may not write pgmigrations, so `up` has to set the role again before node-pg-migrate writes the row
     const changeRole = 'set constraints all immediate; create table y (); set role pg_monitor;';
     copy.add('0103_change_role', changeRole, 'drop table y;');
     const good = ['0100_spoil', '0101_look', '0102_windows', '0103_change_role'];
@@ -156,7 +156,7 @@ describe('migrate up', () => {
     expect(await readApplied()).toEqual(MIGRATION_NAMES);
   });
 
-  it('makes the same objects from files with the line ends of Windows', async () => {
+  it('stores no carriage return in a function if the files have the line ends of Windows', async () => {
     const empty = await createDatabase({ migrated: false });
     await empty.query(RIGHTS);
     copy.environment = { DATABASE_URL: empty.url };
@@ -253,7 +253,7 @@ describe('migrate down', () => {
 });
 
 it.each(['check', 'status', 'plan', 'up', 'down --yes'])(
-  '%s refuses a file whose marker is misspelt, instead of treating it as missing or empty',
+  '%s refuses a file with a misspelt marker, and does not treat the file as empty',
   async (line) => {
     copy.write('0100_misspelt', '-- Up Migratoin\nselect 1;');
     expect(await migrate(line)).toEqual({
@@ -264,7 +264,7 @@ it.each(['check', 'status', 'plan', 'up', 'down --yes'])(
   },
 );
 
-it('status and plan name an applied migration without a file, and up, plan and down still work', async () => {
+it('status, plan and down name an applied migration without a file, and later migrations still run', async () => {
   const gone = `Applied, but without a file in migrations/: 0100_gone. Such a file is in a newer release or on another \
 branch, or it was reverted. To find it: git log --all -- migrations/0100_gone.sql\n`;
   copy.add('0100_gone', 'select 1;', 'select 1;');
@@ -343,7 +343,7 @@ describe('the role that must own the tables', () => {
     });
   });
 
-  it('is named in the refusal, and up does not advise to grant a superuser to others', async () => {
+  it('is named in the refusal if it is a superuser, and up does not advise to grant this role', async () => {
     const other = await createDatabase();
     await other.query('alter table pgmigrations owner to postgres');
     copy.environment = { DATABASE_URL: other.urlOf('order_lookup_owner') };

@@ -1,5 +1,5 @@
-// The same job in the form of the manuals of Fastify, pg and jose: each request asks PostgreSQL for its key and its
-// records. `npm run bench` installs Fastify into .data/bench, because only this comparison needs it.
+// The operations as the manuals of Fastify, pg and jose would write them: each request asks PostgreSQL for its key and
+// its records. `npm run bench` installs Fastify into .data/bench, because only this comparison needs it.
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
