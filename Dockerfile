@@ -1,6 +1,7 @@
 # The image of the service, and the stages that docker-compose uses for the local issuer and the end-to-end tests.
 
-# Every stage copies from here, because a clone made with umask 077 is closed to other users. COPY --chmod needs BuildKit
+# Every stage copies the files from here. In a clone made with umask 077 only their owner can read them, so this stage
+# changes their modes. COPY --chmod would need BuildKit
 FROM node:26.10.0-bookworm-slim AS sources
 WORKDIR /app
 COPY . .
@@ -46,7 +47,8 @@ FROM node:26.10.0-bookworm-slim AS service
 WORKDIR /app
 LABEL org.opencontainers.image.version=1.0.0
 ENV NODE_ENV=production
-# Two lookups run at a time. With glibc's limits (10 to 30 s), an issuer whose DNS server hangs blocks those of all others
+# Node.js runs two DNS lookups at a time. If an issuer's DNS server hangs, its lookups delay those of all other issuers.
+# With glibc's own limits this would take 10 to 30 s
 ENV RES_OPTIONS="timeout:1 attempts:3"
 COPY --from=sources /app/package.json ./
 COPY --from=production-dependencies /app/node_modules node_modules

@@ -1,4 +1,4 @@
-/** Unit tests stand beside the code in src/, end-to-end tests in test/. */
+/** Unit tests (.spec.ts) are beside the code or in test/, and end-to-end tests (.e2e-spec.ts) are in test/. */
 export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/src', '<rootDir>/test'],
@@ -21,12 +21,11 @@ export default {
   },
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
-  restoreMocks: true, // before each test: one that fails leaves no spy to the next
+  restoreMocks: true, // a test that fails leaves no spy to the next test
   setupFilesAfterEnv: ['<rootDir>/test/support/time-limits.ts', '<rootDir>/test/support/late-tests.ts'],
-  // The limit of long tests. test/support/time-limits.ts has those of the others.
-  // Tests wait for events, and `until` says after 30 s what it waits for.
+  // The limit of a long test. test/support/time-limits.ts sets shorter limits for the other tests.
   testTimeout: 600_000,
-  // All share one PostgreSQL of 300 sessions (test/support/postgres-server.ts). A file takes 4, 3 for each of its replicas,
-  // and those of its commands.
+  // All workers share one PostgreSQL with 300 sessions (test/support/postgres-server.ts). A test file takes 4 sessions,
+  // 3 more for each of its replicas, and those of its commands. If you raise maxWorkers, sessions may run out.
   maxWorkers: 4,
 };

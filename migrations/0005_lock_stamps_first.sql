@@ -1,13 +1,13 @@
 -- Up Migration
 
--- Locks the stamp of a topic before a statement takes its first row. So writers that take rows in the same order never deadlock over the stamp.
+-- Locks the revision of a topic before a statement locks its first row. So writers that lock rows in the same order never deadlock over the revision.
 create function lock_stamp() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform from public.revision where topic = tg_argv[0] for no key update;
   return null;
 end $$;
 
--- A migration may change content by DDL, which no trigger notices. So its row in pgmigrations sets both stamps.
+-- A migration may change content by DDL, which no trigger notices. So a new or deleted row of pgmigrations sets both stamps.
 create function set_stamps() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   insert into public.revision (topic) values ('codes'), ('keys') on conflict (topic) do update

@@ -1,6 +1,7 @@
 -- Up Migration
 
--- As before, but one chain of `and`: PostgreSQL prints it as it reads it, so a dump and its restore do not change it.
+-- The rule is as before, without `between`. PostgreSQL prints this expression as it reads it, so a dump and its restore
+-- do not change it.
 create or replace function is_clean(input text, most int) returns boolean
   language sql immutable strict parallel safe
   return length(input) >= 1 and length(input) <= most
@@ -18,7 +19,7 @@ create function is_visible(input text) returns boolean
     '\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3'
     '\U0001d173-\U0001d17a\U000e0000-\U000e0fff]');
 
--- Not valid: rows that are there stay, and are served. The doctor names them.
+-- Not valid, so existing rows stay, and are served. docs/upgrade.md shows how to find them.
 alter table code_list_value
   add constraint code_list_value_has_no_invisible_characters check (is_visible(value)) not valid;
 alter table communication_code
@@ -29,7 +30,8 @@ alter table api_key
   add constraint api_key_client_has_no_invisible_characters
     check (is_visible(client) or revoked_at is not null) not valid;
 
--- A move of the tables alone leaves sequences behind. The doctor, which runs with the role of the service, names them.
+-- The doctor runs with the role of the service. It compared these sequences with their tables. A later migration
+-- revokes this right.
 do $$ begin
   if exists (select from pg_roles where rolname = 'order_lookup_service') then
     grant select on sequence history_id_seq, pgmigrations_id_seq to order_lookup_service;

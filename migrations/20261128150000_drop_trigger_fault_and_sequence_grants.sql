@@ -1,6 +1,6 @@
 -- Up Migration
 
--- The doctor looks at the triggers itself.
+-- The doctor now checks the triggers without this view.
 drop view trigger_fault;
 
 -- The doctor no longer compares sequences with their tables: docs/upgrade.md has the statement for after a move.
@@ -18,7 +18,7 @@ do $$ begin
   end if;
 end $$;
 
--- As 0002_record_changes made it
+-- The view as 0002_record_changes made it
 create view trigger_fault as
   select w.table_name, w.trigger_name, case when t.oid is null then 'is missing' else 'is switched off' end as fault
   from (

@@ -7,8 +7,8 @@ const NAME = /[^\S\n]*(?:export[^\S\n]+)?(?<name>[\w.-]+)[^\S\n]*=[^\S\n]*/y;
 /** A value in quotes may have several lines. */
 const QUOTED = /(?<value>"[^"]*"|'[^']*'|`[^`]*`)[^\S\n]*(?:#.*)?(?:\n|$)/y;
 /**
- * Refuses a # that has no space before it, because Node.js would cut a password there. Refuses typographic quotes at
- * the start, because they would become part of the value.
+ * A value without quotes. A # without a space before it is refused, because Node.js would cut a password there.
+ * Typographic quotes at the start are refused, because they would become part of the value.
  */
 const UNQUOTED = /(?<value>(?:[^\s#"'`“”„‘’][^\n\r#]*?)?)(?:(?<=\s)#.*)?\s*?(?:\n|$)/y;
 

@@ -59,7 +59,7 @@ export async function install() {
     '--bin-links', // without its links, npm would not find the programs of npm test
     '--dry-run=false',
     '--install-strategy=hoisted', // isInstalled looks for each package in its folder of package-lock.json
-    '--workspaces=false', // in a workspace npm would install the packages of its root instead
+    '--workspaces=false', // in a workspace npm would install the packages of the workspace's root instead
     '--loglevel=error', // nobody here can act on npm's warnings
   ];
   console.error(`npm ${words.join(' ')} …`);
@@ -67,7 +67,7 @@ export async function install() {
   if (status !== 0) end(`npm ci failed: ${findRemedy()}, and repeat the command.`);
 }
 
-/** Returns what to do. On a full disk npm removes what it wrote, and often reports a missing file instead. */
+/** Returns what to do. On a full disk npm removes what it wrote, and often reports only a missing file. */
 function findRemedy() {
   const { bavail, bsize } = statfsSync('.');
   const freeMb = Math.floor((bavail * bsize) / 1_000_000);

@@ -1,5 +1,5 @@
 // Prepares a fresh clone for `npm start`, `npm test` and the administration commands. It checks the version of Node.js,
-// installs packages that are missing, and builds src/ if dist/ is of another src/.
+// installs packages that are missing, and builds src/ if dist/ was made from another src/.
 //
 // `prepare.mjs FILE WORD…` then runs a program with the variables of .env. The program runs in this process, so that
 // npm's signals reach it. npm sends them to its shell, which `exec` in package.json replaces by this process. Without
@@ -18,7 +18,7 @@ import { end, run } from './run.mjs';
 process.chdir(join(dirname(fileURLToPath(import.meta.url)), '..'));
 
 const [, , program] = process.argv;
-/** Node.js reads these when it starts, so a value in .env has no effect. */
+/** The variables that Node.js reads when it starts. Their values in .env have no effect. */
 const READ_AT_START = ['NODE_EXTRA_CA_CERTS', 'NODE_OPTIONS', 'NODE_USE_ENV_PROXY'];
 /** `npm test` needs the development dependencies, and builds by itself. */
 const isTest = program === '--no-build';
@@ -38,7 +38,7 @@ if (program !== undefined && !isTest) {
   await import(pathToFileURL(resolve(program)).href).catch(endIfDamaged);
 }
 
-/** Ends with a sentence if a package lacks a file, as after a disk error. Other errors are those of the program. */
+/** Ends with a sentence if a package lacks a file, as after a disk error. Other errors are thrown again. */
 function endIfDamaged(error) {
   if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
   end(`A package of node_modules is damaged: ${error.message}. Install the packages again: npm ci`);
@@ -122,7 +122,7 @@ async function build() {
   if (status !== 0) end('The build failed: correct the error above, and repeat the command.');
 }
 
-/** Sets the variables of .env after npm has run, because npm reads variables, too. Exported variables win. */
+/** Sets the variables of .env. Call it after npm has run, which reads variables, too. Exported variables win. */
 function setVariables() {
   if (!existsSync('.env')) return;
   const { variables, faults } = readDotEnv(readEnvFile());

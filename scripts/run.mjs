@@ -10,8 +10,8 @@ export function end(sentence) {
 }
 
 /**
- * Runs a program to its end. A signal ends this program and the other one. Otherwise npm would go on after Ctrl-C, and
- * write between the lines of the next command.
+ * Runs a program to its end. A signal ends both this process and the program. Otherwise npm would go on after Ctrl-C,
+ * and write between the lines of the next command.
  * @param output if it is 'pipe', the output is returned; else it goes to standard error
  */
 export function run([program, ...words], output = 2) {

@@ -1,5 +1,5 @@
 // `npm run test:kubernetes -- [--context NAME] [--image NAME] [--postgres NAME]`: runs the commands of
-// docs/kubernetes.md on the cluster of the present context, in a new namespace that denies all traffic. At its end it
+// docs/kubernetes.md on the cluster of the current context, in a new namespace that denies all traffic. At its end it
 // removes everything that it made, also after a failure or Ctrl-C.
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -56,7 +56,7 @@ const { signal } = interruption;
 for (const name of ['SIGINT', 'SIGTERM']) process.on(name, () => interruption.abort());
 const pause = (seconds) => setTimeout(seconds * 1000, undefined, { signal });
 
-/** Returns an object that always has everything that a process has printed so far. */
+/** Returns an object to which everything that the process prints is added. */
 function collectOutput(child) {
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'])
@@ -102,7 +102,7 @@ function writeOverlay(level) {
   mkdirSync(overlay, { recursive: true });
   writeFileSync(join(overlay, 'kustomization.yaml'), JSON.stringify(kustomization));
 }
-/** The blocks of commands that are marked for this test. */
+/** The blocks of commands before which a comment names this file. */
 const MARKED_BLOCKS = /(?<=test: run by scripts\/test-kubernetes\.mjs -->\n```sh\n)[^]*?(?=```)/g;
 const [makeSecrets, rollOutOnPage, issueKeyOnPage] = read('docs/kubernetes.md').match(MARKED_BLOCKS);
 const rollOut = replaceIn(rollOutOnPage, /deploy\/production/g, relative(PROJECT, overlay));
@@ -131,7 +131,7 @@ async function scale(count) {
   return waitForPods(count);
 }
 
-/** Does the work under traffic. `mayRepeat` is for pods that end without notice: then first attempts may fail. */
+/** Does the work under traffic. Set `mayRepeat` if the work kills a pod: then the first attempt of a call may fail. */
 async function underTraffic(key, name, work, mayRepeat = false) {
   const words = ['exec', '-i', 'traffic', '--', ...TRAFFIC_PROGRAM.split(' '), key];
   const callers = spawn('kubectl', words, { env });

@@ -11,7 +11,7 @@ const PATHS = ['/orders-update-api/supported-values', '/orders-api-v2/v2/support
 const { access_token: token } = await (await fetch(`${issuer}/token`)).json();
 const headers = { 'Api-Key': key, Authorization: `Bearer ${token}` };
 const newConnections = new http.Agent();
-// The connections are used in turn, so that none is idle for long
+// `fifo` uses the connections one after the other, so that none is idle for long
 const keptConnections = new http.Agent({ keepAlive: true, maxSockets: 8, scheduling: 'fifo' });
 
 const ask = (url, agent) =>
