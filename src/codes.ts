@@ -1,4 +1,4 @@
 import './administration/cli/end-on-signals.js';
-// This import is dynamic: Node.js would load a static import before it runs end-on-signals.js, and could miss a signal
+// Node.js loads all static imports before it runs a file. With a static import, signals would be handled too late
 const { runCodes } = await import('./administration/codes.program.js');
 await runCodes(process);

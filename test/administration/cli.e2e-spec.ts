@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type TestDatabase, createDatabase } from '../support/database.js';
 import { runLine } from '../support/local-program.js';
-import { type Outcome, shell } from '../support/program.js';
+import { type Outcome, endOf, shell } from '../support/program.js';
 import { useProgramCopy } from '../support/project-copy.js';
 import { Proxy } from '../support/proxy.js';
 
@@ -112,7 +112,7 @@ describe('a command that cannot run is refused in one sentence, with status 1:',
     const stderr = expect.stringMatching(sentence);
     const [program = '', ...words] = line.split(' ');
     copy.environment = ofNpm;
-    expect(await copy.start(program, ...words).ended).toEqual({ status: 1, stdout: '', stderr });
+    expect(await endOf(copy.start(program, ...words))).toEqual({ status: 1, stdout: '', stderr });
   });
 });
 

@@ -5,7 +5,7 @@ import { PASSWORD, type TestDatabase, createDatabase, queryAt } from '../support
 import { Issuer, createSigningKey } from '../support/issuer.js';
 import { issueKey } from '../support/api-keys.js';
 import { runLocally } from '../support/local-program.js';
-import { PROJECT, startProgram } from '../support/program.js';
+import { PROJECT, endOf, startProgram } from '../support/program.js';
 import { until } from '../support/until.js';
 
 const [database, issuer] = await Promise.all([createDatabase(), Issuer.start()]);
@@ -119,11 +119,11 @@ function cutIntoPieces(credential: string): string[] {
 it('the doctor prints what it found in the database while it still waits for the issuer', async () => {
   issuer.fault = 'silent metadata';
   const environment = { DATABASE_URL: database.urlOf('order_lookup_service'), ...issuer.environment };
-  const { child, output, ended } = startProgram([process.execPath, 'dist/doctor.js'], PROJECT, environment);
-  await until(async () => /^ok +triggers/m.test(output.stdout), { during: ended });
-  expect(output.stdout).not.toMatch(/^\w+ +issuer/m);
-  child.kill();
-  await ended;
+  const running = startProgram([process.execPath, 'dist/doctor.js'], PROJECT, environment);
+  await until(async () => /^ok +triggers/m.test(running.output.stdout), { during: running.ended });
+  expect(running.output.stdout).not.toMatch(/^\w+ +issuer/m);
+  running.child.kill();
+  await endOf(running);
 });
 
 it('the doctor asks the second issuer while it still waits for the first one', async () => {
@@ -134,11 +134,11 @@ it('the doctor asks the second issuer while it still waits for the first one', a
     ...issuer.environment,
     OAUTH_ISSUER: `${issuer.url},${second.url}`,
   };
-  const { child, output, ended } = startProgram([process.execPath, 'dist/doctor.js'], PROJECT, environment);
-  await until(async () => second.hits.has('/jwks'), { during: ended });
-  const printedWhileWaiting = output.stdout;
-  child.kill();
-  await ended;
+  const running = startProgram([process.execPath, 'dist/doctor.js'], PROJECT, environment);
+  await until(async () => second.hits.has('/jwks'), { during: running.ended });
+  const printedWhileWaiting = running.output.stdout;
+  running.child.kill();
+  await endOf(running);
   await second.close();
   expect(printedWhileWaiting).not.toMatch(/^\w+ +issuer/m);
 });

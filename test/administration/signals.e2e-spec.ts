@@ -1,8 +1,8 @@
-import { once } from 'node:events';
-import { type Server, createServer } from 'node:net';
+import { type Server, type Socket, createServer } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { listen } from '../support/ports.js';
-import { PROJECT, startProgram } from '../support/program.js';
+import { PROJECT, endOf, startProgram } from '../support/program.js';
+import { nextEvent } from '../support/waiting.js';
 
 /** A database that never answers, so that each command still waits when the signal comes. */
 let silent: Server;
@@ -24,11 +24,11 @@ it.each([
 ] as const)('$line handles $signal, and ends with the status $status', async ({ line, signal, status }) => {
   const [program = '', ...words] = line.split(' ');
   const command = [process.execPath, `dist/${program}.js`, ...words];
-  const connected = once(silent, 'connection');
-  const { child, ended } = startProgram(command, PROJECT, { DATABASE_URL: url });
-  const [socket] = await connected;
-  child.kill(signal);
+  const connected = nextEvent(silent, 'connection');
+  const running = startProgram(command, PROJECT, { DATABASE_URL: url });
+  const [socket] = (await connected) as [Socket];
+  running.child.kill(signal);
   // Without a listener for the signal, the status would be null. As process 1 of a container, the command would not end
-  expect((await ended).status).toBe(status);
+  expect((await endOf(running)).status).toBe(status);
   socket.destroy();
 });

@@ -1,6 +1,5 @@
 // Tests how answers of issuers are read over real connections, and which reason an error names for each fault.
 import dns, { type LookupAddress } from 'node:dns';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type ServerResponse, createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -11,6 +10,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import { fetchJson } from '../../src/auth/issuers/fetch-json.js';
 import { CertificateAuthority, hasOpenSsl } from '../support/certificates.js';
 import { listen } from '../support/ports.js';
+import { nextEvent } from '../support/waiting.js';
 
 const servers: Server[] = [];
 
@@ -37,10 +37,10 @@ it('if the status of an answer is not 200, the connection is closed without a wa
   // The mock removes the time limit, so that nothing else closes the connection
   jest.spyOn(AbortSignal, 'timeout').mockReturnValue(new AbortController().signal);
   const server = createServer();
-  const answering = once(server, 'request') as Promise<[unknown, ServerResponse]>;
+  const answering = nextEvent(server, 'request') as Promise<[unknown, ServerResponse]>;
   const fetching = fetchJson(`http://${await serve(server)}`);
   const [, response] = await answering;
-  const closing = once(response, 'close');
+  const closing = nextEvent(response, 'close');
   response.writeHead(500).write('a body without an end');
   await expect(fetching).rejects.toThrow('answers with status 500');
   await closing;
@@ -111,9 +111,9 @@ const FULL_SERVER = `
 it('if the first packet is lost, a fetch waits longer than 250 ms, the limit of Node.js for each address', async () => {
   const gate = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(FULL_SERVER, { eval: true, workerData: gate });
-  const [port] = (await once(worker, 'message')) as [number];
+  const [port] = (await nextEvent(worker, 'message')) as [number];
   const waiting = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
-  await Promise.all(waiting.map((socket) => once(socket, 'connect')));
+  await Promise.all(waiting.map((socket) => nextEvent(socket, 'connect')));
   const lookup = (_host: string, _options: object, found: (error: null, addresses: LookupAddress[]) => void): void => {
     // The first packet to 127.0.0.1 is lost, and nobody listens at ::1
     const addresses = ['127.0.0.1', '::1'].map((address) => ({ address, family: isIP(address) }));
@@ -181,10 +181,10 @@ it('a body without an end fails after the time limit, and its connection is clos
   const limit = new AbortController();
   jest.spyOn(AbortSignal, 'timeout').mockReturnValue(limit.signal);
   const server = createServer((_, response) => response.writeHead(200).write('{'));
-  const answering = once(server, 'request') as Promise<[unknown, ServerResponse]>;
+  const answering = nextEvent(server, 'request') as Promise<[unknown, ServerResponse]>;
   const fetching = fetchJson(`http://${await serve(server)}`);
   const [, response] = await answering;
-  const closing = once(response, 'close');
+  const closing = nextEvent(response, 'close');
   limit.abort();
   await expect(fetching).rejects.toThrow('gives no whole answer within 10 s');
   await closing;

@@ -1,13 +1,13 @@
 // Tests scripts/prepare.mjs in a small project, because a copy of this project would share its node_modules.
-import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, createServer } from 'node:http';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeEach, expect, it } from '@jest/globals';
 import { listen } from '../support/ports.js';
-import { PROJECT, startProgram, readText, shell } from '../support/program.js';
+import { PROJECT, endOf, readText, shell, startProgram } from '../support/program.js';
 import { useTestFolder } from '../support/test-folder.js';
 import { until } from '../support/until.js';
+import { nextEvent } from '../support/waiting.js';
 
 const workspace = useTestFolder();
 const folder = join(workspace, 'packages/small');
@@ -84,7 +84,7 @@ it.each([
   { given: 'npm prune --omit=dev', change: () => remove('node_modules/typescript', 'node_modules/of-this-platform') },
 ])('a command neither installs nor builds after $given', async ({ change }) => {
   change();
-  expect(await prepare().ended).toEqual(PROGRAM_RUNS);
+  expect(await endOf(prepare())).toEqual(PROGRAM_RUNS);
 });
 
 function touch(name: string, seconds: number): void {
@@ -104,14 +104,14 @@ it.each([
   { given: 'an installation was interrupted', change: () => remove('node_modules/.package-lock.json') },
 ])('if $given and no registry answers, a command asks for packages and removes nothing', async ({ change }) => {
   change();
-  expect(await prepare().ended).toEqual(PACKAGES_NEEDED);
+  expect(await endOf(prepare())).toEqual(PACKAGES_NEEDED);
   expect(existsSync(join(folder, 'node_modules/everywhere'))).toBe(true);
 });
 
 it('on a mount without symbolic links, a command says so in one sentence and removes nothing', async () => {
   remove('node_modules/.package-lock.json');
   const noLinks = "symlinkSync = () => { throw Object.assign(new Error(), { code: 'ENOSYS' }); }";
-  const { status, stderr } = await prepare(undefined, replaceInFs(noLinks)).ended;
+  const { status, stderr } = await endOf(prepare(undefined, replaceInFs(noLinks)));
   expect({ status, stderr }).toEqual({
     status: 1,
     stderr: expect.stringMatching(/^npm has to make symbolic links, .* \(ENOSYS\)\. .*\n$/),
@@ -123,11 +123,13 @@ it('if npm ci fails on a disk without space, a command says how much is free and
   remove('node_modules/.package-lock.json');
   const smallDisk = replaceInFs('statfsSync = () => ({ bavail: 20, bsize: 1e6 })');
   const settingThatNpmRefuses = { npm_config_global: 'true' };
-  const { status, stderr } = await prepare(undefined, {
-    npm_config_registry: registryUrl,
-    ...settingThatNpmRefuses,
-    ...smallDisk,
-  }).ended;
+  const { status, stderr } = await endOf(
+    prepare(undefined, {
+      npm_config_registry: registryUrl,
+      ...settingThatNpmRefuses,
+      ...smallDisk,
+    }),
+  );
   expect(status).toBe(1);
   expect(stderr).toMatch(/^npm ci failed: 20 MB are free on this disk, and the packages need \d+ MB\. .*\n$/m);
 });
@@ -141,7 +143,7 @@ function replaceInFs(assignment: string): Record<string, string> {
 
 it('npm test needs the development dependencies', async () => {
   remove('node_modules/typescript');
-  expect(await prepare(AS_NPM_TEST).ended).toEqual(PACKAGES_NEEDED);
+  expect(await endOf(prepare(AS_NPM_TEST))).toEqual(PACKAGES_NEEDED);
 });
 
 it.each([
@@ -153,26 +155,26 @@ it.each([
   { given: 'TMPDIR cannot be written', environment: { TMPDIR: '/nowhere' }, sentence: 'The tests write to /nowhere,' },
 ])('npm test says in one sentence that $given', async ({ environment, sentence }) => {
   write('node_modules/.bin/oxlint', ''); // not executable, as on a mount with noexec
-  const { status, stderr } = await prepare(AS_NPM_TEST, environment).ended;
+  const { status, stderr } = await endOf(prepare(AS_NPM_TEST, environment));
   expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(new RegExp(`^${sentence} .*\n$`)) });
 });
 
 it('if a package lacks a file, a command says in one sentence that npm ci is needed', async () => {
   write('program.mjs', "import 'everywhere';");
   const sentence = /^A package of node_modules is damaged: Cannot find .*everywhere.*: npm ci\n$/;
-  expect(await prepare().ended).toEqual({ status: 1, stdout: '', stderr: expect.stringMatching(sentence) });
+  expect(await endOf(prepare())).toEqual({ status: 1, stdout: '', stderr: expect.stringMatching(sentence) });
 });
 
 it('if another package manager runs the scripts, a command calls npm nevertheless', async () => {
   remove('node_modules/.package-lock.json');
   // A command prints the sentence of PACKAGES_NEEDED only after a failed `npm ping`, so it has called npm
-  expect(await prepare(undefined, { npm_execpath: '/usr/bin/pnpm.cjs' }).ended).toEqual(PACKAGES_NEEDED);
+  expect(await endOf(prepare(undefined, { npm_execpath: '/usr/bin/pnpm.cjs' }))).toEqual(PACKAGES_NEEDED);
 });
 
 it('if dist/ was made from another src/ and the compiler is missing, a command says so in one sentence', async () => {
   remove('node_modules/typescript');
   write('src/one.ts', `${SOURCE}export const two = 2;\n`);
-  const { status, stderr } = await prepare().ended;
+  const { status, stderr } = await endOf(prepare());
   expect(status).toBe(1);
   expect(stderr).toMatch(/^dist\/ was not made from this src\/, and the compiler is not installed: .*\n$/);
 });
@@ -191,12 +193,12 @@ it.each<{ setting: string; environment: Record<string, string> }>([
   const note = ({ url }: IncomingMessage): unknown => asked.add(url);
   registry.on('request', note);
   const settings = { npm_config_registry: registryUrl, npm_config_audit: 'false' };
-  const { child, ended } = prepare(undefined, { ...settings, ...environment });
+  const preparing = prepare(undefined, { ...settings, ...environment });
   const wanted = ['/everywhere', '/typescript', '/of-this-platform'];
   await until(async () => wanted.every((name) => asked.has(name)));
   registry.off('request', note);
-  child.kill('SIGINT');
-  await ended;
+  preparing.child.kill('SIGINT');
+  await endOf(preparing);
 });
 
 it("a user's npm settings bin-links, dry-run and install-strategy change nothing of the installation", async () => {
@@ -219,21 +221,21 @@ it("a user's npm settings bin-links, dry-run and install-strategy change nothing
     npm_config_install_strategy: 'linked',
     npm_config_audit: 'false',
   };
-  const { status, stderr } = await prepare(AS_NPM_TEST, { npm_config_registry: registryUrl, ...settings }).ended;
+  const { status, stderr } = await endOf(prepare(AS_NPM_TEST, { npm_config_registry: registryUrl, ...settings }));
   expect({ status, stderr }).toEqual({ status: 0, stderr: expect.stringContaining('added 2 packages') });
-  expect((await prepare(AS_NPM_TEST).ended).stderr).toBe('');
+  expect((await endOf(prepare(AS_NPM_TEST))).stderr).toBe('');
 });
 
 it('in a workspace npm asks for the packages of this project, and Ctrl-C also ends npm', async () => {
   writeFileSync(join(workspace, 'package.json'), JSON.stringify({ name: 'root', workspaces: ['packages/*'] }));
   remove('node_modules/.package-lock.json');
   // Without an audit, npm sends only two requests: the ping, and then the question for the package
-  const { child, ended } = prepare(undefined, { npm_config_registry: registryUrl, npm_config_audit: 'false' });
-  const [ping] = (await once(registry, 'request')) as [IncomingMessage];
-  const [question] = (await once(registry, 'request')) as [IncomingMessage];
+  const preparing = prepare(undefined, { npm_config_registry: registryUrl, npm_config_audit: 'false' });
+  const [ping] = (await nextEvent(registry, 'request')) as [IncomingMessage];
+  const [question] = (await nextEvent(registry, 'request')) as [IncomingMessage];
   expect([ping.url, question.url]).toEqual([expect.stringMatching(/^\/-\/ping/), '/everywhere']);
-  const npmEnds = once(question.socket, 'close');
-  child.kill('SIGINT');
-  expect((await ended).status).toBe(130);
+  const npmEnds = nextEvent(question.socket, 'close');
+  preparing.child.kill('SIGINT');
+  expect((await endOf(preparing)).status).toBe(130);
   await npmEnds;
 });

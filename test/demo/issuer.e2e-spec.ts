@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type JSONWebKeySet, createLocalJWKSet, jwtVerify } from 'jose';
 import { fetchReply } from '../support/exchange.js';
 import { freePort } from '../support/ports.js';
-import { PROJECT, type RunningProgram, startProgram, run } from '../support/program.js';
+import { type RunningProgram, PROJECT, endOf, run, startProgram } from '../support/program.js';
 import { until } from '../support/until.js';
 
 const AUDIENCE = 'https://orders.development.example';
@@ -155,6 +155,6 @@ describe('the local issuer', () => {
   // Must be the last test, because it ends the issuer of all tests
   it('ends with status 0 after SIGTERM', async () => {
     issuer.child.kill('SIGTERM');
-    expect((await issuer.ended).status).toBe(0);
+    expect((await endOf(issuer)).status).toBe(0);
   });
 });

@@ -3,7 +3,6 @@
 // The tests share one clone, in this order. Each needs the data of the tests before it. The second and the third also
 // need the running demo of the first. So run the whole file: with `-t` a later test fails.
 import { type ChildProcess, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -14,9 +13,10 @@ import { AREAS } from '../../src/lookups/code-rows.js';
 import { fetchReply } from '../support/exchange.js';
 import { type Clone, useProjectClone } from '../support/project-copy.js';
 import { isFree, listen } from '../support/ports.js';
-import { type RunningProgram, startProgram, shell } from '../support/program.js';
+import { type RunningProgram, endOf, shell, startProgram } from '../support/program.js';
 import { READY_LIMIT_MS } from '../support/reachable-service.js';
 import { until } from '../support/until.js';
+import { nextEvent } from '../support/waiting.js';
 
 const clone = useProjectClone();
 const otherClone = useProjectClone();
@@ -72,10 +72,11 @@ const WAITING = /^The demo waits for .* …\n/gm;
 
 /** Runs a demo that ends by itself. Returns its standard error, without the lines of a slow machine. */
 async function runUntilItEnds(): Promise<{ status: number | null; said: string }> {
-  const { child, output, ended } = launch({});
+  const demo = launch({});
+  const { child, output } = demo;
   await until(async () => output.stdout.includes('Ctrl-C stops') || child.exitCode !== null, START);
   child.kill('SIGINT'); // if the demo has started by mistake, it would never end by itself
-  const { status, stderr } = await ended;
+  const { status, stderr } = await endOf(demo);
   return { status, said: stderr.replaceAll(WAITING, '') };
 }
 
@@ -87,7 +88,8 @@ interface Demo {
 }
 
 async function start(environment: Record<string, string> = {}, inClone = clone): Promise<Demo> {
-  const { child, output, ended } = launch(environment, inClone);
+  const demo = launch(environment, inClone);
+  const { child, output } = demo;
   await until(async () => output.stdout.includes('Ctrl-C stops') || child.exitCode !== null, START);
   const { stderr } = output;
   expect({ status: child.exitCode, stderr }).toEqual({ status: null, stderr }); // so that a failure shows stderr
@@ -96,7 +98,7 @@ async function start(environment: Record<string, string> = {}, inClone = clone):
     err: output.stderr.replaceAll(WAITING, ''),
     async end(signal) {
       child.kill(signal);
-      const { status } = await ended;
+      const { status } = await endOf(demo);
       return status;
     },
   };
@@ -204,7 +206,7 @@ it('a signal during the start ends npm start and its database', async () => {
   await until(async () => existsSync(lockFile(clone)), { during: starting.ended });
   starting.child.kill('SIGINT');
   starting.child.kill('SIGINT'); // at Ctrl-C the terminal sends the signal, and npm sends it again
-  const { status } = await starting.ended;
+  const { status } = await endOf(starting);
   expect(status).toBe(0);
   expect(existsSync(lockFile(clone))).toBe(false);
 });
@@ -214,7 +216,7 @@ it('SIGTERM to npm, as from a supervisor, ends npm start and its database', asyn
   children.push(child);
   await until(async () => existsSync(lockFile(clone)), { during: ended });
   child.kill('SIGTERM');
-  await once(child, 'exit'); // not `ended`, which waits until the demo has closed its output, too
+  await nextEvent(child, 'exit'); // not `ended`, which waits until the demo has closed its output, too
   expect(existsSync(lockFile(clone))).toBe(false);
 });
 
@@ -229,7 +231,7 @@ it('if a migration fails, npm start says that the data may be of another branch'
 if (!canUnshare) process.stderr.write('SKIPPED: a machine without a loopback network needs unshare of util-linux.\n');
 (canUnshare ? it : it.skip)('npm start says what to do on a machine without a loopback network', async () => {
   const words = [...WITHOUT_NETWORK, process.execPath, 'dist/demo/main.js'];
-  const { status, stderr } = await startProgram(words, otherClone.folder, {}).ended;
+  const { status, stderr } = await endOf(startProgram(words, otherClone.folder, {}));
   expect(status).toBe(1);
   expect(stderr.replaceAll(WAITING, '')).toMatch(
     /^The database of the demo does not start: .*ENETUNREACH.* no loopback network: ip link set lo up\.\n$/,
@@ -237,7 +239,7 @@ if (!canUnshare) process.stderr.write('SKIPPED: a machine without a loopback net
 });
 
 it('npm start reports all faulty settings in one list before it starts anything', async () => {
-  const { status, stderr } = await launch({ PORT: 'abc', BASE_PATH: '/x/' }).ended;
+  const { status, stderr } = await endOf(launch({ PORT: 'abc', BASE_PATH: '/x/' }));
   expect(status).toBe(1);
   expect(stderr).toContain('\n  - PORT is "abc": ');
   expect(stderr).toContain('\n  - BASE_PATH is "/x/": ');
@@ -250,7 +252,7 @@ it.each([
   { variable: 'OAUTH_REQUIRED_SCOPE', value: 'orders.read' },
   { variable: 'NODE_ENV', value: 'production' },
 ])('npm start with only $variable=$value starts the service, not the demo', async ({ variable, value }) => {
-  const { status, stderr } = await launch({ [variable]: value }).ended;
+  const { status, stderr } = await endOf(launch({ [variable]: value }));
   expect({ status, stderr }).toEqual({
     status: 1,
     stderr: expect.stringMatching(new RegExp(`^${variable} is set, .*\\n[^]*- DATABASE_URL is not set: `)),

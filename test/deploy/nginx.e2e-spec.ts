@@ -1,5 +1,4 @@
 // Runs nginx with deploy/nginx/nginx.conf in front of replicas. Most of the replicas run in the process of the test.
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type IncomingMessage, get } from 'node:http';
 import { get as getSecurely } from 'node:https';
@@ -17,6 +16,7 @@ import { requestTo } from '../support/reader.js';
 import type { ReachableService } from '../support/reachable-service.js';
 import { Traffic } from '../support/traffic.js';
 import { until } from '../support/until.js';
+import { nextEvent } from '../support/waiting.js';
 
 /** The number of codes for an answer of 500 kB, which is larger than nginx's buffers. */
 const CODES = 5_000;
@@ -60,7 +60,7 @@ const withSlowRate = (configuration: string): string =>
 
 async function statusFrom(localAddress: string, { url }: Front, headers = world.headers): Promise<number | undefined> {
   const request = get(url + PATHS.orderUpdate, { localAddress, headers, agent: false });
-  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  const [response] = (await nextEvent(request, 'response')) as [IncomingMessage];
   response.resume();
   return response.statusCode;
 }
@@ -149,7 +149,7 @@ describeWithTls('deploy/nginx with a certificate', () => {
     const front = await startNginx([hostOf(world.service)], withLongTimeouts, authority.issue('nginx', 'IP:127.0.0.1'));
     const address = front.url.replace('http:', 'https:') + PATHS.orderUpdate;
     const request = getSecurely(address, { headers: world.headers, ca: readFileSync(authority.cert), agent: false });
-    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    const [response] = (await nextEvent(request, 'response')) as [IncomingMessage];
     response.resume();
     expect(response.statusCode).toBe(200);
     await front.stop();

@@ -1,6 +1,5 @@
 // Tests our limit of waiting requests, and the time limits of Node.js for clients that never finish a request.
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { type Socket, connect } from 'node:net';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
@@ -10,6 +9,7 @@ import { PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
 import { type Exchange, type Reply, exchange, fetchReply } from '../support/exchange.js';
 import { Reader, requestTo } from '../support/reader.js';
+import { nextEvent } from '../support/waiting.js';
 
 /** A request for the largest page without credentials. If the client does not read it, its connection is soon full. */
 const PAGE = requestTo('/docs/swagger-ui-bundle.js', {});
@@ -33,7 +33,7 @@ const statusesOf = (responses: readonly Reply[]): number[] => responses.map(({ s
 it('a client that resets its connection during an answer causes no error in the log', async () => {
   const { port } = world.service;
   const [client] = (await clients.open({ count: 1, port, bytes: PAGE })) as [Socket];
-  await once(client.resume(), 'data');
+  await nextEvent(client.resume(), 'data');
   client.resetAndDestroy();
   expect((await world.get(PATHS.orderUpdate)).status).toBe(200);
   expect(world.service.lines.filter(({ level }) => /error|fatal/.test(level))).toEqual([]);
@@ -165,7 +165,7 @@ describe('the connection is closed if garbage comes', () => {
       client.on('data', (text: string) => {
         received += text;
       });
-      await once(client, 'close');
+      await nextEvent(client, 'close');
       expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`]);
     },
   );

@@ -1,6 +1,5 @@
 // Measures the memory that clients cost if they do not read, or send garbage. The service runs in its own process, so
 // that only its memory is measured. `npm run faults -- strangers` and `-- callers` run the whole attacks, with figures.
-import { once } from 'node:events';
 import { afterEach, expect, it } from '@jest/globals';
 import { StalledClients } from '../support/stalled-clients.js';
 import { residentMebibytes } from '../support/process-figures.js';
@@ -9,6 +8,7 @@ import { exchange } from '../support/exchange.js';
 import { Reader, requestTo } from '../support/reader.js';
 import { processWorld } from '../support/test-world.js';
 import { until } from '../support/until.js';
+import { nextEvent } from '../support/waiting.js';
 
 /** The largest page that is open to everybody, of 1.4 MB. */
 const PAGE = '/docs/swagger-ui-bundle.js';
@@ -34,7 +34,7 @@ it('answers that nobody reads share one copy', async () => {
   const grown = measureGrowth();
   const opened = await clients.open({ count: 20, port, bytes: REQUEST.repeat(20) });
   // When a client gets the first bytes of an answer, all its requests have run
-  await Promise.all(opened.map((client) => once(client, 'readable')));
+  await Promise.all(opened.map((client) => nextEvent(client, 'readable')));
   expect(grown()).toBeLessThan(70); // the kernel stores some answers; copies of the others would be 300 MiB
 });
 
@@ -69,7 +69,7 @@ it('callers that do not read share one copy of an answer to a filter, also if ot
   const grown = measureGrowth();
   for (let opened = 0; opened < 8; opened++) {
     const [client] = await clients.open({ count: 1, port: service.port, bytes });
-    if (client) await once(client, 'readable');
+    if (client) await nextEvent(client, 'readable');
     const others = Array.from({ length: FILTERS_BETWEEN_CALLERS }, (_, index) => {
       return requestTo(`${PATHS.communicationCodes}?code=${opened}-${index}`, headers);
     });

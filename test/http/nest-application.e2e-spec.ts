@@ -27,6 +27,7 @@ import { readBlocks } from '../support/pages.js';
 import { readText } from '../support/program.js';
 import { requestTo } from '../support/reader.js';
 import { until } from '../support/until.js';
+import { nextEvent } from '../support/waiting.js';
 
 const { Body, Get, Header, HttpCode, Param, ParseIntPipe, Post, Query, Req, Res } = nest;
 
@@ -377,7 +378,7 @@ it('a request that follows a request with Connection: close never runs', async (
 });
 
 it('garbage after a slow request cuts the connection, so that no client takes a 400 for the slow answer', async () => {
-  const beginning = once(slow, 'begin');
+  const beginning = nextEvent(slow, 'begin');
   const garbage = exchange(Number(new URL(base).port), [requestTo('/notes/slow', caller), 'garbage\r\n\r\n']);
   await beginning;
   expect(await garbage).toEqual({ responses: [], closed: true });

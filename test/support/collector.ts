@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { listen } from './ports.js';
-import { WAIT_LIMIT_MS, sayIfLate } from './waiting.js';
+import { limitWait } from './waiting.js';
 
 /** The time limits of the exporter. With the usual limits a slow machine would drop spans. */
 const HOUR_MS = '3600000';
@@ -48,7 +48,7 @@ export class Collector {
         await once(this.server, 'spans');
       }
     };
-    return sayIfLate(`${count} spans: ${fits.toString()}`, wait, { limitMs: WAIT_LIMIT_MS });
+    return limitWait(`${count} spans: ${fits.toString()}`, wait);
   }
 
   private async take(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,5 +1,7 @@
-import { connect } from 'node:net';
+import { type Socket, connect } from 'node:net';
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
+import { inspect } from 'node:util';
+import { limitWait } from './waiting.js';
 
 export interface Reply {
   readonly status: number;
@@ -14,7 +16,7 @@ export const readReply = async (response: Response): Promise<Reply> => {
 };
 
 /** The limit of an answer. Keep it below a minute, after which the service closes a connection without traffic. */
-const ANSWER_LIMIT_MS = 50_000;
+const ANSWER_LIMIT_MS = 40_000;
 
 /** Sends a request. If no answer comes, the error names the request: otherwise the test would only run out of time. */
 export async function fetchReply(url: string, options: RequestInit = {}): Promise<Reply> {
@@ -38,44 +40,48 @@ const QUIET_MS = 50;
  * Sends pieces of bytes as they are, and collects the answers until the server closes the connection.
  * @param options.answers the number of complete answers after which the exchange ends, too, if no further byte comes
  */
-export function exchange(
+export async function exchange(
   port: number,
   pieces: string | readonly (string | Buffer)[],
   { answers = Infinity, pauseMs = 5 } = {},
 ): Promise<Exchange> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1');
-    let received: Buffer = Buffer.alloc(0);
-    let quiet: NodeJS.Timeout | undefined;
-    let closed = true;
-    const giveUp = (): void => {
-      closed = false;
-      socket.destroy();
-    };
-    socket.on('data', (chunk) => {
-      received = Buffer.concat([received, chunk]);
-      clearTimeout(quiet);
-      if (answers < Infinity && parse(received).whole >= answers) quiet = setTimeout(giveUp, QUIET_MS);
-    });
-    socket.on('error', () => undefined);
-    socket.on('close', () => {
-      clearTimeout(quiet);
-      const { responses, rest } = parse(received);
-      if (rest === '') resolve({ responses, closed });
-      else reject(new Error(`an answer without an end: ${rest}`));
-    });
-    socket.on('connect', () => {
-      void (async () => {
-        for (const piece of typeof pieces === 'string' ? [pieces] : pieces) {
-          if (socket.destroyed) return;
-          socket.write(piece);
-          await pause(pauseMs);
-          // First read the answers that have come. If the server has reset the connection, a write would discard them
-          await turn();
-        }
-      })();
-    });
+  const list = typeof pieces === 'string' ? [pieces] : pieces;
+  let received: Buffer = Buffer.alloc(0);
+  let quiet: NodeJS.Timeout | undefined;
+  let closed = true;
+  const socket = connect(port, '127.0.0.1', () => void sendPieces(socket, list, pauseMs));
+  const giveUp = (): void => {
+    closed = false;
+    socket.destroy();
+  };
+  socket.on('data', (chunk) => {
+    received = Buffer.concat([received, chunk]);
+    clearTimeout(quiet);
+    if (answers < Infinity && parse(received).whole >= answers) quiet = setTimeout(giveUp, QUIET_MS);
   });
+  socket.on('error', () => undefined); // `close` follows
+  try {
+    await limitWait(
+      () => `the end of the connection that sent ${inspect(list)}. It received ${inspect(received.toString('latin1'))}`,
+      () => new Promise<void>((resolve) => void socket.once('close', () => resolve())),
+    );
+  } finally {
+    clearTimeout(quiet);
+    socket.destroy();
+  }
+  const { responses, rest } = parse(received);
+  if (rest !== '') throw new Error(`an answer without an end: ${rest}`);
+  return { responses, closed };
+}
+
+async function sendPieces(socket: Socket, pieces: readonly (string | Buffer)[], pauseMs: number): Promise<void> {
+  for (const piece of pieces) {
+    if (socket.destroyed) return;
+    socket.write(piece);
+    await pause(pauseMs);
+    // First read the answers that have come. If the server has reset the connection, a write would discard them
+    await turn();
+  }
 }
 
 /**

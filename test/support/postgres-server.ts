@@ -6,7 +6,7 @@ import { PostgresServer as Server } from '../../src/demo/postgres-server.ts';
 import { findPrograms } from '../../src/demo/postgres-programs.ts';
 import { PASSWORD, queryAt } from './database.ts';
 import { freePort, isFree } from './ports.ts';
-import { sayIfLate } from './waiting.ts';
+import { limitWait } from './waiting.ts';
 
 /** A real PostgreSQL server with a folder of its own. */
 export interface PostgresServer {
@@ -52,7 +52,7 @@ export async function startPostgres(fillData?: (data: string) => Promise<void>):
       if (postmaster === undefined) return;
       // The postmaster is killed first, because it would replace the processes that end
       for (const pid of [postmaster, ...(await listSessions(url))]) signal(pid, 'SIGKILL');
-      await sayIfLate(`the port ${port}, which a killed PostgreSQL used`, async () => {
+      await limitWait(`the port ${port}, which a killed PostgreSQL used`, async () => {
         while (!(await isFree(port))) await pause(10);
       });
       server.removeStaleLockFile();

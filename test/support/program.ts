@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { sayIfLate } from './waiting.ts';
+import { limitWait } from './waiting.ts';
 
 export const PROJECT = process.cwd();
 
@@ -23,6 +23,7 @@ export interface RunningProgram {
   readonly child: ChildProcess;
   /** The output of the program so far. */
   readonly output: { stdout: string; stderr: string };
+  /** Use `endOf` to wait for it, which has a limit. */
   readonly ended: Promise<Outcome>;
 }
 
@@ -45,13 +46,23 @@ export function startProgram(
   return { child, output, ended };
 }
 
+/** Waits until a program ends. If it does not end in time, kills it, and the error has its output. */
+export async function endOf({ child, output, ended }: RunningProgram): Promise<Outcome> {
+  const name = child.spawnargs.slice(1).join(' ');
+  try {
+    return await limitWait(
+      () => `the end of ${name}. Its output so far: ${output.stdout}${output.stderr}`,
+      () => ended,
+    );
+  } finally {
+    child.kill('SIGKILL'); // does nothing if the program has ended
+  }
+}
+
 /** Runs a program of dist/ to its end. */
 export const run = (program: string, words: string[], environment: Record<string, string>): Promise<Outcome> =>
-  sayIfLate(
-    `the end of ${program} ${words.join(' ')}`,
-    () => startProgram([process.execPath, `dist/${program}`, ...words], PROJECT, environment).ended,
-  );
+  endOf(startProgram([process.execPath, `dist/${program}`, ...words], PROJECT, environment));
 
-/** Runs a command line by `sh`, as a person types it. */
+/** Runs a command as a person types it. */
 export const shell = (command: string, folder: string, environment: Record<string, string>): Promise<Outcome> =>
-  sayIfLate(`the end of ${command}`, () => startProgram(['sh', '-c', command], folder, environment).ended);
+  endOf(startProgram(['sh', '-c', command], folder, environment));

@@ -1,6 +1,6 @@
 import { fetchReply } from './exchange.js';
 import { until } from './until.js';
-import { WAIT_LIMIT_MS, sayIfLate } from './waiting.js';
+import { limitWait } from './waiting.js';
 
 /** Opens a connection for each request: the management port may close an idle one just when a slow test uses it. */
 const NEW_CONNECTION = { headers: { Connection: 'close' } };
@@ -98,8 +98,6 @@ export class ServiceLog {
       this.watchers.add(look);
       look();
     };
-    return sayIfLate(`a line of the log: ${fits.toString()}`, () => new Promise(wait), {
-      limitMs: WAIT_LIMIT_MS,
-    });
+    return limitWait(`a line of the log: ${fits.toString()}`, () => new Promise(wait));
   }
 }

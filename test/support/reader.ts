@@ -1,4 +1,5 @@
 import { type Socket, connect } from 'node:net';
+import { limitWait, nextEvent } from './waiting.js';
 
 export interface RawReply {
   readonly status: number;
@@ -18,7 +19,7 @@ export class Reader {
   static async to(url: string): Promise<Reader> {
     const { port, hostname } = new URL(url);
     const socket = connect(Number(port), hostname).setNoDelay(true);
-    await new Promise((resolve, reject) => void socket.once('connect', resolve).once('error', reject));
+    await nextEvent(socket, 'connect');
     socket.on('error', () => undefined); // the connection then closes, and the request fails
     return new Reader(socket);
   }
@@ -26,7 +27,7 @@ export class Reader {
   /** @param request the whole request, but no HEAD: `ask` waits for as many bytes as Content-Length says */
   ask(request: string | Buffer): Promise<RawReply> {
     const { socket } = this;
-    return new Promise((resolve, reject) => {
+    const wait = (resolve: (reply: RawReply) => void, reject: (error: Error) => void): void => {
       let bytes: Buffer = Buffer.alloc(0);
       const end = (): void => {
         socket.off('data', onData).off('close', onClose);
@@ -50,7 +51,8 @@ export class Reader {
         reject(new Error(`closed when ${bytes.length} bytes were there`));
       };
       socket.on('data', onData).once('close', onClose).write(request);
-    });
+    };
+    return limitWait(`a whole answer to ${request.toString().split('\r\n', 1)[0]}`, () => new Promise(wait));
   }
 
   send(part: string): void {

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { PROJECT, cleanEnvironment } from './program.js';
 import { ReachableService } from './reachable-service.js';
+import { limitWait } from './waiting.js';
 
 export interface ProcessOptions {
   /** The number of files that the service may open. With 0 it has the limit of the test's process. */
@@ -84,8 +85,11 @@ export class RunningService extends ReachableService {
 
   async exited(): Promise<number | null> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return this.child.exitCode;
-    const [status] = (await once(this.child, 'exit')) as [number | null];
-    return status;
+    const [status] = await limitWait(
+      () => `the end of the service, whose output is ${this.output}`,
+      () => once(this.child, 'exit'),
+    );
+    return status as number | null;
   }
 
   async kill(): Promise<void> {

@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { type Socket, connect } from 'node:net';
+import { limitWait, nextEvent } from './waiting.js';
 
 interface OpenOptions {
   readonly count: number;
@@ -17,7 +17,7 @@ export class StalledClients {
     const opening = Array.from({ length: count }, async () => {
       const socket = connect(port, '127.0.0.1').on('error', () => undefined);
       this.sockets.push(socket);
-      await once(socket, 'connect');
+      await nextEvent(socket, 'connect');
       socket.pause().write(bytes);
       return socket;
     });
@@ -27,7 +27,11 @@ export class StalledClients {
   /** Reads until the server has closed or reset the connection. */
   async readToEnd(client: Socket): Promise<void> {
     client.resume();
-    if (!client.destroyed) await new Promise((resolve) => void client.once('close', resolve));
+    if (client.destroyed) return;
+    await limitWait(
+      'the end of a connection of the service',
+      () => new Promise((resolve) => void client.once('close', resolve)),
+    );
   }
 
   close(): void {

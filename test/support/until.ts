@@ -1,5 +1,5 @@
 import { inspect, types } from 'node:util';
-import { WAIT_LIMIT_MS, sayIfLate } from './waiting.js';
+import { limitWait } from './waiting.js';
 
 interface Options {
   /** The fixed pause between two checks, for a test that measures the time itself. */
@@ -16,7 +16,6 @@ interface Options {
 interface Waiting {
   readonly holds: () => Promise<boolean>;
   readonly what: () => string;
-  readonly limitMs: number;
   isOver: boolean;
   /** The result or the error of `during`. */
   end?: unknown;
@@ -28,17 +27,23 @@ const waitings = new Set<Waiting>();
  * Checks a condition again and again until it is true, or until the limit. Use it if there is no event to wait for. The
  * pauses become longer, because the checked program runs on the same cores.
  */
-export function until(
+export async function until(
   holds: () => Promise<boolean>,
-  { everyMs, what = () => holds.toString(), during, limitMs = WAIT_LIMIT_MS }: Options = {},
+  { everyMs, what = () => holds.toString(), during, limitMs }: Options = {},
 ): Promise<void> {
-  const waiting: Waiting = { holds, what, limitMs, isOver: false };
+  const waiting: Waiting = { holds, what, isOver: false };
   waitings.add(waiting);
   if (during) void noteEnd(waiting, during);
-  return sayIfLate(
-    () => describe(waiting),
-    () => ask(waiting, everyMs),
-  );
+  try {
+    await limitWait(
+      () => describe(waiting),
+      () => ask(waiting, everyMs),
+      limitMs === undefined ? {} : { limitMs },
+    );
+  } finally {
+    waiting.isOver = true;
+    waitings.delete(waiting);
+  }
 }
 
 /** Returns the condition. If the last check has failed, adds its error. */
@@ -61,27 +66,18 @@ async function noteEnd(waiting: Waiting, during: Promise<unknown>): Promise<void
 }
 
 async function ask(waiting: Waiting, everyMs: number | undefined): Promise<void> {
-  const { holds, limitMs } = waiting;
   const startedAtMs = performance.now();
   while (!waiting.isOver) {
     // If the work ends during the check, one more check sees its last effects
     const hasEnded = 'end' in waiting;
     try {
-      if (await holds()) {
-        waitings.delete(waiting);
-        return;
-      }
+      if (await waiting.holds()) return;
       delete waiting.error;
     } catch (error) {
       waiting.error = error;
     }
     if (hasEnded) {
-      waitings.delete(waiting);
       throw new Error(`The work has ended, and this never was true: ${describe(waiting)}\n${inspect(waiting.end)}`);
-    }
-    if (performance.now() > startedAtMs + limitMs) {
-      waitings.delete(waiting);
-      throw new Error(`Not true after ${limitMs / 1_000} s: ${describe(waiting)}`);
     }
     const pauseMs = everyMs ?? Math.max(20, (performance.now() - startedAtMs) / 10);
     await new Promise((resolve) => setTimeout(resolve, pauseMs));

@@ -7,7 +7,7 @@ import { Configuration } from '../../src/configuration/configuration.js';
 import { Metrics } from '../../src/telemetry/metrics.js';
 import type { LogEntry, ServiceLogger } from '../../src/telemetry/service-logger.js';
 import { AUDIENCE, type Issuer } from './issuer.js';
-import { sayIfLate } from './waiting.js';
+import { limitWait } from './waiting.js';
 
 /** Lets other work of the process go on. The fake clock does not replace setImmediate. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -88,7 +88,7 @@ export class Verifier {
 
   /** Waits for a condition that a running request makes true. */
   until(holds: () => boolean | Promise<boolean>): Promise<void> {
-    return sayIfLate(holds.toString(), async () => {
+    return limitWait(holds.toString(), async () => {
       do {
         await turn();
       } while (!(await holds()));

@@ -1,3 +1,4 @@
+import { type EventEmitter, once } from 'node:events';
 // These timers are imported from node:timers, because a test may replace the global ones.
 import { clearTimeout, setTimeout } from 'node:timers';
 
@@ -13,41 +14,42 @@ export const WAIT_LIMIT_MS = 45_000;
 interface Options {
   readonly afterMs?: number;
   readonly say?: (text: string) => void;
-  /** The time after which the wait fails. By default only the test runner ends it. */
+  /** The time after which the wait fails. */
   readonly limitMs?: number;
 }
 
 /**
  * Returns the result of the wait. After 30 s it writes to standard error for what it waits, and from which place in the
  * tests. Jest shows standard error immediately, but console.error only after the file.
+ * @throws Error with the same facts, if the wait does not end within its limit
  */
-export async function sayIfLate<T>(
+export async function limitWait<T>(
   what: string | (() => string),
   wait: () => Promise<T>,
-  { afterMs = SAID_AFTER_MS, say = (text) => void process.stderr.write(text), limitMs }: Options = {},
+  { afterMs = SAID_AFTER_MS, say = (text) => void process.stderr.write(text), limitMs = WAIT_LIMIT_MS }: Options = {},
 ): Promise<T> {
-  const { stack = '' } = new Error('here');
-  const timers = [
-    setTimeout(
-      () => say(`\nStill waiting after ${afterMs / 1_000} s, ${describeTest(stack)}: ${toText(what)}\n`),
-      afterMs,
-    ),
-  ];
+  const place = describeTest(new Error('here').stack ?? '');
+  const describe = (): string => `${place}: ${typeof what === 'string' ? what : what()}`;
+  const saying = setTimeout(() => say(`\nStill waiting after ${afterMs / 1_000} s, ${describe()}\n`), afterMs);
+  let failing: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_resolve, reject) => {
-    if (limitMs === undefined) return;
-    const fail = (): void => reject(new Error(`Not within ${limitMs / 1_000} s: ${toText(what)}`));
-    timers.push(setTimeout(fail, limitMs));
+    const fail = (): void => reject(new Error(`Not within ${limitMs / 1_000} s, ${describe()}`));
+    failing = setTimeout(fail, limitMs);
   });
   try {
     return await Promise.race([wait(), limit]);
   } finally {
-    for (const timer of timers) clearTimeout(timer);
+    clearTimeout(saying);
+    clearTimeout(failing);
   }
 }
 
-function toText(what: string | (() => string)): string {
-  return typeof what === 'string' ? what : what();
-}
+/**
+ * Returns the arguments of the next event of this name.
+ * @throws Error if it does not come within the limit, or if an `error` comes first
+ */
+export const nextEvent = (emitter: EventEmitter, name: string): Promise<unknown[]> =>
+  limitWait(`the event ${name} of ${emitter.constructor.name}`, () => once(emitter, name));
 
 /** Returns the line of the test's file at which the wait began. If no such line is known, returns the file. */
 function describeTest(stack: string): string {

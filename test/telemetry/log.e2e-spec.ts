@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { expect, it } from '@jest/globals';
 import { PASSWORD } from '../support/database.js';
@@ -6,6 +5,7 @@ import { localWorld } from '../support/local-world.js';
 import { PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
 import { PROJECT, startProgram } from '../support/program.js';
+import { nextEvent } from '../support/waiting.js';
 
 const world = localWorld({ replicas: 0 });
 
@@ -39,9 +39,9 @@ it.each([
   const words = ['--import=reflect-metadata', '--input-type=module', '--eval', LOGGING_PROGRAM];
   const { child, output } = startProgram([process.execPath, ...words], PROJECT, {});
   child.stdout?.[act]();
-  const printed = once(child.stderr as Readable, 'end');
+  const printed = nextEvent(child.stderr as Readable, 'end');
   setTimeout(() => child.kill('SIGKILL'), 60_000).unref(); // if the reader blocks the program, it never ends
-  expect(await once(child, 'exit')).toEqual([0, null]);
+  expect(await nextEvent(child, 'exit')).toEqual([0, null]);
   await printed;
   // Some of the 100 lines are not dropped, because the buffers of the kernel and of a paused reader may still take them
   expect(Number(output.stderr)).toBeGreaterThan(50);

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { type Socket, connect, createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from '@jest/globals';
@@ -9,6 +8,7 @@ import { COMMAND_USE } from '../../database/data-source.js';
 import type { Database, Work } from '../../database/database.js';
 import { parseAddress, readColumn, withDatabase, withReading, withWriting } from './connection.js';
 import { describeError } from './program.js';
+import { nextEvent } from '../../../test/support/waiting.js';
 
 const database = await createDatabase();
 const address = { DATABASE_URL: database.url };
@@ -170,7 +170,7 @@ const transactionLimits = await database.query<{ name: string }>(
 it.each(transactionLimits)('the message names $name if this setting closed the session', async ({ name }) => {
   const reading = withReading(async (session) => {
     await session.query(`set local ${name} = '10ms'`);
-    await once(session, 'end');
+    await nextEvent(session, 'end');
     await session.query('select');
   }, address);
   await expect(reading).rejects.toThrow(

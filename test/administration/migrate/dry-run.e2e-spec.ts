@@ -5,6 +5,7 @@ import type { Outcome } from '../../support/program.js';
 import { useProgramCopy } from '../../support/project-copy.js';
 import { Proxy } from '../../support/proxy.js';
 import { until } from '../../support/until.js';
+import { endOf } from '../../support/program.js';
 
 const { copy, database } = await useProgramCopy(({ urlOf }) => urlOf('order_lookup_owner'));
 
@@ -38,7 +39,7 @@ describe('a plan, while others use the database,', () => {
     addSlowFile('create table slow ()');
     const planning = plan();
     await untilMigrationSleeps(planning);
-    await copy.start('keys', 'revoke', keys[0]?.id ?? '').ended;
+    await endOf(copy.start('keys', 'revoke', keys[0]?.id ?? ''));
     await database.addValue('Meanwhile');
     const states = await database.query('select client from api_key where revoked_at is null');
     expect(states).toEqual([{ client: 'Other' }]);
@@ -90,10 +91,10 @@ describe('a plan, while others use the database,', () => {
 describe('a plan leaves no lock, and ends,', () => {
   it('if it is killed', async () => {
     addSlowFile('lock table communication_code');
-    const { child, ended } = copy.start('migrate', 'plan');
-    await untilMigrationSleeps(ended);
-    child.kill('SIGKILL');
-    expect(await ended).toMatchObject({ stderr: '' });
+    const running = copy.start('migrate', 'plan');
+    await untilMigrationSleeps(running.ended);
+    running.child.kill('SIGKILL');
+    expect(await endOf(running)).toMatchObject({ stderr: '' });
     await untilSessionsHaveEnded();
   });
 

@@ -4,7 +4,7 @@ import { PG_MIGRATE_LOCK_ID } from 'node-pg-migrate';
 import type * as Runs from '../../../src/administration/migrate/run-migrations.js';
 import { PASSWORD, type TestDatabase, createDatabase, queryAt } from '../../support/database.js';
 import { runLocally } from '../../support/local-program.js';
-import { type Outcome, readText } from '../../support/program.js';
+import { type Outcome, endOf, readText } from '../../support/program.js';
 import { MIGRATION_NAMES, useProgramCopy } from '../../support/project-copy.js';
 import { until } from '../../support/until.js';
 
@@ -91,13 +91,13 @@ describe('migrate up', () => {
 
   it('leaves no half-applied migration and no lock if it is killed', async () => {
     copy.add('0100_take_long', `create table half_done (x int);\nselect pg_sleep(3600);`);
-    const { child, ended } = copy.start('migrate', 'up');
+    const up = copy.start('migrate', 'up');
     const ours = `select from pg_stat_activity where datname = current_database()
       and application_name = 'order-lookup-administration'`;
     const sleeping = `${ours} and wait_event = 'PgSleep'`;
-    await until(async () => (await database.query(sleeping)).length > 0, { during: ended });
-    child.kill('SIGKILL');
-    await ended;
+    await until(async () => (await database.query(sleeping)).length > 0, { during: up.ended });
+    up.child.kill('SIGKILL');
+    await endOf(up);
     await until(async () => (await database.query(ours)).length === 0);
     copy.add('0100_take_long', 'create table half_done ();', 'drop table half_done;');
     for (const line of ['up', 'down --yes']) expect(await migrate(line)).toMatchObject(SUCCESS);
@@ -107,12 +107,12 @@ describe('migrate up', () => {
     copy.environment = { DATABASE_URL: database.urlOf('order_lookup_owner') };
     const holder = await database.session();
     await holder.query(`begin; select pg_advisory_xact_lock(${PG_MIGRATE_LOCK_ID})`);
-    const { ended } = copy.start('migrate', 'up');
+    const up = copy.start('migrate', 'up');
     const fromWaiting = `from pg_stat_activity where datname = current_database()
       and application_name = 'order-lookup-administration' and wait_event = 'advisory'`;
-    await until(async () => (await database.query(`select ${fromWaiting}`)).length > 0, { during: ended });
+    await until(async () => (await database.query(`select ${fromWaiting}`)).length > 0, { during: up.ended });
     await database.query(`select pg_terminate_backend(pid) ${fromWaiting}`);
-    expect(await ended).toMatchObject({
+    expect(await endOf(up)).toMatchObject({
       status: 1,
       stderr: expect.stringMatching(
         /^The connection .* was lost: terminating .*\. Nothing was changed\. Run the .*\.\n$/,
@@ -177,7 +177,7 @@ describe('migrate up', () => {
       `delete from code_list where name = 'byAda';`,
     );
     // The variable is read from process.env, so the command needs a process of its own
-    expect(await copy.start('migrate', 'up').ended).toMatchObject(SUCCESS);
+    expect(await endOf(copy.start('migrate', 'up'))).toMatchObject(SUCCESS);
     const recorded = `select distinct person from history where migration = '0100_list'`;
     expect(await database.query(recorded)).toEqual([{ person: "Ada O'Neill" }]);
     expect(await migrate('down --yes')).toMatchObject(SUCCESS);
