@@ -67,6 +67,16 @@ it('undoes nothing if another migration was applied after the list for `down` wa
   expect(await undo(['0100_first'])).toEqual(['0100_first']);
 });
 
+it('says what it has undone if a later migration of the list is not the one that was shown', async () => {
+  for (const name of ['0100_first', '0101_second', '0102_third']) copy.add(name, NOTHING, NOTHING);
+  await applyPending(address);
+  await expect(undo(['0102_third', '0100_first'])).rejects.toThrow(
+    '0101_second would be undone, but 0100_first was shown: another run has applied or undone a migration. ' +
+      '0102_third stays undone. Run this again.',
+  );
+  expect((await applied()).slice(-2)).toEqual(['0100_first', '0101_second']);
+});
+
 it('undoes nothing if a migration that was shown is already undone', async () => {
   copy.add('0100_first', NOTHING, NOTHING);
   copy.add('0101_second', NOTHING, NOTHING);

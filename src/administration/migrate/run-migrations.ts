@@ -87,13 +87,17 @@ export function undo(
   names: readonly string[],
   reportUndone: (name: string) => void = ignore,
 ): Promise<string[]> {
-  const expectedNames = [...names];
+  const undone: string[] = []; // node-pg-migrate commits each migration before it loads the next one
   const check = (name: string): void => {
-    const expectedName = expectedNames.shift();
-    if (name === expectedName) return;
+    const expectedName = names[undone.length];
+    if (name === expectedName) {
+      undone.push(name);
+      return;
+    }
+    const outcome = undone.length === 0 ? 'Nothing was undone' : `${undone.join(', ')} stays undone`;
     throw new OperatorError(
       `${name} would be undone, but ${expectedName} was shown: another run has applied or undone a migration. ` +
-        'Nothing was undone. Run this again.',
+        `${outcome}. Run this again.`,
     );
   };
   return run(database, { direction: 'down', count: names.length, check, report: reportUndone });
