@@ -17,6 +17,11 @@ const PLACES = {
 };
 const VERSION = String.raw`\d+\.\d+\.\d+(?:-[\w.]*\w)?`;
 
+const changelog = readFileSync(join(PROJECT, 'CHANGELOG.md'), 'utf8');
+if (!new RegExp(`^## \\[${version.replaceAll('.', '\\.')}\\] - \\d{4}-\\d\\d-\\d\\d$`, 'm').test(changelog)) {
+  console.error(`CHANGELOG.md has no section "## [${version}] - YYYY-MM-DD": write it first.`);
+  process.exit(1);
+}
 const isCheck = process.argv.includes('--check');
 const differingFiles = [];
 for (const [name, before] of Object.entries(PLACES)) {
@@ -31,11 +36,6 @@ for (const [name, before] of Object.entries(PLACES)) {
   if (!isCheck) writeFileSync(path, corrected);
 }
 
-const changelog = readFileSync(join(PROJECT, 'CHANGELOG.md'), 'utf8');
-if (!new RegExp(`^## \\[${version.replaceAll('.', '\\.')}\\] - \\d{4}-\\d\\d-\\d\\d$`, 'm').test(changelog)) {
-  console.error(`CHANGELOG.md has no section "## [${version}] - YYYY-MM-DD": write it first.`);
-  process.exit(1);
-}
 if (isCheck && differingFiles.length > 0) {
   console.error(`Not version ${version}: ${differingFiles.join(', ')}`);
   process.exit(1);
