@@ -48,7 +48,7 @@ export class Database implements OnApplicationShutdown {
     private readonly use: DatabaseUse,
   ) {}
 
-  /** True from a successful login until a refused login, or until the program ends. */
+  /** False before the first login, from the next attempt after a refused login, and while the program ends. */
   get isLoggedIn(): boolean {
     return this.source.isInitialized && !this.isClosing;
   }

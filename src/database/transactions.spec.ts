@@ -135,10 +135,13 @@ it('a migration that changes the role or a setting does not change the session o
     await session.query(RUNNER_SESSION);
     await session.query("set role pg_monitor; set timezone = 'Asia/Tokyo'; set search_path = other");
     await session.query(MIGRATION_SESSION);
-    return session.query('select current_user::text as role, current_schemas(false)::text[] as path');
+    return session.query(
+      `select current_user::text as role, current_schemas(false)::text[] as path,
+              current_setting('timezone') = reset_val as "isZoneReset" from pg_settings where name = 'TimeZone'`,
+    );
   });
   const [owner] = await server.query('select pg_get_userbyid(relowner) as name from pg_class where relname = $1', [
     'pgmigrations',
   ]);
-  expect(rows).toEqual([{ role: owner?.['name'], path: ['pg_catalog'] }]);
+  expect(rows).toEqual([{ role: owner?.['name'], path: ['pg_catalog'], isZoneReset: true }]);
 });

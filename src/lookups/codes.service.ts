@@ -36,7 +36,7 @@ export class CodesService {
     });
     metrics.addGauge({
       name: 'next_moment_timestamp_seconds', // dashboards use this name, so never rename it
-      help: 'The next time at which a code begins or ends, or 0',
+      help: 'The next time at which a code begins or ends; 0 if there is none',
       collect: (gauge) => {
         const nextMs = this.topic.value?.nextEffectiveTimeMs(this.clock.now()) ?? Infinity;
         gauge.set(nextMs < Infinity ? nextMs / 1000 : 0);

@@ -81,5 +81,6 @@ it('metrics that cannot be collected are an error in the log, and the answer has
     type: '/problems/internal-error',
     detail: 'The metrics cannot be collected.',
   });
+  expect(response.text).not.toContain('a secret');
   expect(errors).toEqual([{ message: 'the metrics cannot be collected', error: new Error('a secret') }]);
 });

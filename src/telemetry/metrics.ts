@@ -67,7 +67,7 @@ export class Metrics implements OnModuleInit {
   });
   readonly clientRequests = this.counter({
     name: 'client_requests_total',
-    help: `Answers by the client of the API key. The first ${MAX_NAMED_CLIENTS} that call are named, the rest is other`,
+    help: `Answers by the client of the API key. The first ${MAX_NAMED_CLIENTS} clients have their names, all others are called other`,
     labelNames: ['client', 'status'],
   });
   readonly credentialsRefused = this.counter({
@@ -89,7 +89,7 @@ export class Metrics implements OnModuleInit {
   });
   readonly effectiveTimesPassed = this.counter({
     name: 'moments_switched_total', // dashboards use this name for effective times that have come
-    help: 'Effective times that have come; the first request after such a time counts it',
+    help: 'Times at which codes began or ended; each is counted at the first request after it',
   });
   readonly tokensVerified = this.counter({
     name: 'tokens_verified_total',

@@ -21,7 +21,7 @@ it.each(['migrate', 'keys', 'codes', 'doctor'])('%s --help shows how the command
 });
 
 it.each([
-  { line: 'migrate status', sentence: 'status 1 if the file of an applied one is missing' },
+  { line: 'migrate status', sentence: 'status 1 if an applied migration has no file' },
   { line: 'migrate plan', sentence: 'status 2 if they can break clients' },
   { line: 'migrate drift', sentence: 'status 2 if there are any' },
   { line: 'migrate drift', sentence: 'by default the changes of the last 90 days' },
@@ -89,12 +89,8 @@ describe('a command that cannot run is refused in one sentence, with status 1:',
     expect(await run(line)).toEqual({ status: 1, stdout: '', stderr });
   });
 
-  /** The variables that npm sets for its script. The npm settings yes and json are not options of the command. */
-  const ofNpm = {
-    npm_lifecycle_event: 'migrate',
-    npm_config_yes: '',
-    npm_config_json: 'true',
-  };
+  /** The variable by which a command knows that npm has started it. */
+  const ofNpm = { npm_lifecycle_event: 'migrate' };
   it.each([
     {
       line: 'migrate plan',
@@ -108,11 +104,36 @@ describe('a command that cannot run is refused in one sentence, with status 1:',
         /^too many .* Usage: npm run migrate -- new .*\. Without "--", npm reads the options itself and .*\.\n$/,
     },
     { line: 'migrate plan --flag', sentence: /^unknown option '--flag'\. Usage: npm run migrate -- plan [^.]*\n$/ },
-  ])('npm run $line, also if the variables npm_config_yes and npm_config_json exist', async ({ line, sentence }) => {
+  ])('npm run $line', async ({ line, sentence }) => {
     const stderr = expect.stringMatching(sentence);
     const [program = '', ...words] = line.split(' ');
     copy.environment = ofNpm;
     expect(await endOf(copy.start(program, ...words))).toEqual({ status: 1, stdout: '', stderr });
+  });
+});
+
+describe('the settings of npm are not options of a command:', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createDatabase();
+  });
+  afterAll(() => database.drop());
+
+  it.each([
+    {
+      line: 'migrate plan',
+      setting: 'npm_config_json',
+      result: { status: 0, stdout: expect.not.stringMatching(/^\{/) },
+    },
+    {
+      line: 'migrate down',
+      setting: 'npm_config_yes',
+      result: { status: 1, stderr: expect.stringMatching(/add --yes/) },
+    },
+  ])('$line with $setting=true', async ({ line, setting, result }) => {
+    const [program = '', ...words] = line.split(' ');
+    copy.environment = { DATABASE_URL: database.url, npm_lifecycle_event: program, [setting]: 'true' };
+    expect(await copy.start(program, ...words).ended).toMatchObject(result);
   });
 });
 

@@ -220,7 +220,7 @@ it('a server without TLS at an https address fails with the reason "does not spe
     {
       what: 'has a certificate of an unknown CA',
       sendsCa: true,
-      fault: "the CA at the end of the server's chain is not known",
+      fault: 'this machine does not know the root CA',
     },
   ])('that $what fails with the reason "$fault"', async ({ sendsCa, fault }) => {
     const { cert, key } = authority.issue('issuer', 'IP:127.0.0.1');

@@ -91,16 +91,18 @@ describe('an API key', () => {
       world.database.query(
         'select (select count(*) from history) as history, (select array_agg(r) from revision r) as revision',
       );
+    const { id, key } = await issueKey(world.database);
+    await until(async () => (await statusOf({ 'Api-Key': key })) === 200);
     const before = await readRevisionAndHistory();
-    expect(await statusOf({})).toBe(200);
-    const readUses = () => world.database.query<{ at: Date }>('select last_used_at as at from api_key_use');
+    const readUses = () =>
+      world.database.query<{ at: Date }>('select last_used_at as at from api_key_use where key_id = $1', [id]);
     const findFailures = () =>
       world.service.lines.filter(({ msg }) => msg.startsWith('noting the use of API keys: failed'));
     await until(async () => (await readUses()).length > 0 || findFailures().length > 0);
     expect(findFailures()).toEqual([]);
     const [firstUse] = await readUses();
     await world.database.query('select note_key_use(array(select key_id from api_key_use))');
-    expect((await readUses())[0]).toEqual(firstUse);
+    expect(await readUses()).toEqual([firstUse]);
     expect(await readRevisionAndHistory()).toEqual(before);
   });
 });

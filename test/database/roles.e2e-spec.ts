@@ -55,8 +55,6 @@ afterAll(async () => {
 });
 
 const INSUFFICIENT_PRIVILEGE = '42501';
-/** The SQLSTATE of a statement that changes a view which PostgreSQL cannot update. */
-const OBJECT_NOT_IN_PREREQUISITE_STATE = '55000';
 const DENIED = { code: INSUFFICIENT_PRIVILEGE };
 
 /** Returns the statements that PostgreSQL does not refuse for missing rights. */
@@ -151,9 +149,7 @@ describe('a role that may write the tables of codes and keys', () => {
     'alter table api_key disable trigger all',
     'set session_replication_role = replica',
   ])('may not change history, stamps, or the triggers that write them: %s', async (sql) => {
-    await expect(writer.query(sql)).rejects.toMatchObject({
-      code: expect.stringMatching(`^(${INSUFFICIENT_PRIVILEGE}|${OBJECT_NOT_IN_PREREQUISITE_STATE})$`),
-    });
+    await expect(writer.query(sql)).rejects.toMatchObject(DENIED);
   });
 
   it('may not note the use of a key, which only the service may do', async () => {

@@ -80,9 +80,7 @@ it('deploy/kubernetes mounts a volume for each path that a variable names', () =
   const [mounts = []] = valuesOf<{ name: string; mountPath: string }[]>('volumeMounts', objects);
   const [volumes = []] = valuesOf<{ name: string }[]>('volumes', deployment);
   const paths = variables.filter(({ value }) => value.startsWith('/'));
-  expect(paths.map(({ name, value }) => (name.endsWith('_FOLDER') ? value : dirname(value)))).toEqual(
-    mounts.map((one) => one.mountPath),
-  );
+  expect(paths.map(({ value }) => dirname(value))).toEqual(mounts.map((one) => one.mountPath));
   expect(mounts.map(({ name }) => name)).toEqual(volumes.map(({ name }) => name));
 });
 

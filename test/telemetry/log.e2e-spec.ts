@@ -99,7 +99,8 @@ it.each([
     const requestId = reply.headers.get('x-request-id');
     await service.end();
     expect(service.lines.filter((line) => line['requestId'] === requestId)).toHaveLength(1);
-    const parts = [world.key.key, ...world.token.split('.'), PASSWORD];
+    const { key } = world.key;
+    const parts = [key.slice(0, 20), key.slice(-20), ...world.token.split('.'), PASSWORD];
     const said = `${service.output}${reply.text}${JSON.stringify([...reply.headers])}`;
     for (const part of parts) expect(said).not.toContain(part);
   },

@@ -55,14 +55,15 @@ it('every metric has a name, labels and a help that dashboards and people rely o
     'counter http_requests_total operation status': 'Answers',
     'histogram http_request_duration_seconds operation': 'Time to answer a request',
     'counter client_requests_total client status':
-      'Answers by the client of the API key. The first 1000 that call are named, the rest is other',
+      'Answers by the client of the API key. The first 1000 clients have their names, all others are called other',
     'counter credentials_refused_total credential reason': 'Credentials refused',
     'counter connections_refused_total limit':
       'Connections closed because the process (limit="connections") or one connection (limit="waiting-requests") ' +
       'had reached its limit',
     'counter snapshot_reloads_total topic result':
       'Attempts to read codes or keys; the result is loaded or failed. While the database is away, there are none',
-    'counter moments_switched_total': 'Effective times that have come; the first request after such a time counts it',
+    'counter moments_switched_total':
+      'Times at which codes began or ended; each is counted at the first request after it',
     'counter tokens_verified_total': 'Access tokens whose signature was checked, accepted or not',
     'counter log_lines_dropped_total': 'Log lines that the reader of standard output did not take',
     'gauge jwks_age_seconds issuer':
@@ -75,9 +76,9 @@ it('every metric has a name, labels and a help that dashboards and people rely o
     'gauge database_up': '1 while the database answers',
     'gauge connections': 'Open connections on the port of the API',
     'gauge next_key_expiry_seconds':
-      'Seconds until the first API key in force expires or is revoked; +Inf if none does',
+      'Seconds until the next valid API key expires or is revoked; +Inf if no valid key does',
     'gauge communication_codes': 'Communication codes in force',
-    'gauge next_moment_timestamp_seconds': 'The next time at which a code begins or ends, or 0',
+    'gauge next_moment_timestamp_seconds': 'The next time at which a code begins or ends; 0 if there is none',
     'gauge ready': '1 while callers can be answered',
     'gauge seconds_until_refusal what issuer':
       'Seconds until API keys (what="keys"), or the signing keys of an issuer, are too old to be used; ' +

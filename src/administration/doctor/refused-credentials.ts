@@ -86,7 +86,7 @@ const ENCRYPTED_REMEDY =
 const ASK_FOR_TOKEN = 'Ask the issuer for an access token of OAUTH_AUDIENCE, and copy all of it.';
 /** The remedies by reason. `describeFormFault` has those for `not-a-jwt`. All other reasons have ASK_FOR_TOKEN. */
 const TOKEN_REMEDIES: Readonly<Partial<Record<RefusalReason, string>>> = {
-  'too-long': 'Have the issuer put less into it, such as fewer groups.',
+  'too-long': 'Have the issuer put less into the token, such as fewer groups.',
   algorithm: `Have the issuer sign access tokens by one of ${ALGORITHMS.join(', ')}.`,
   critical: 'Have the issuer leave crit and b64 out of the header.',
   type: 'An access token has the typ at+jwt, JWT or none. If OAUTH_TOKEN_TYPE is at+jwt, only at+jwt is accepted.',

@@ -18,7 +18,9 @@ const CLOCK_SET_BACK =
 
 export function createDown(io: ProgramIo): Command {
   return new Command('down')
-    .description('undoes the last migration, or the last COUNT; first it shows what callers would see, and asks')
+    .description(
+      'undoes the last migration, or the last COUNT migrations; first it shows what callers would see, and asks',
+    )
     .argument('[COUNT]', 'from 1 to 9999', parseCount, 1)
     .option('--yes', 'do not ask; needed without a terminal')
     .action((count: number, { yes = false }: { yes?: boolean }) =>

@@ -17,7 +17,7 @@ interface NewOptions {
 
 export function createNew(io: ProgramIo): Command {
   return new Command('new')
-    .description('creates an empty migration; with --from, one that gives a table the content of a CSV file')
+    .description('creates an empty migration; with --from, a migration that gives a table the content of a CSV file')
     .argument('<NAME>', 'such as add_order_type')
     .option('--from <FILE.csv>', 'a file in the form that `codes export` prints')
     .option('--complete', 'the migration also deletes the rows of the table that are not in the file')

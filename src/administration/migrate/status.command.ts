@@ -6,7 +6,7 @@ import { type MigrationState, describeMissing, readState } from './migration-sta
 
 export function createStatus(io: ProgramIo): Command {
   return new Command('status')
-    .description('lists applied and pending migrations; status 1 if the file of an applied one is missing')
+    .description('lists applied and pending migrations; status 1 if an applied migration has no file')
     .action(async () => {
       // Without this, an applied migration whose file was renamed wrongly would be listed as missing, with wrong advice
       await assertMigrations();

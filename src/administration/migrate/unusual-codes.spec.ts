@@ -28,7 +28,7 @@ describe('a code that resembles another code of its type', () => {
     { what: 'a dash', former: 'NO-ANSWER', added: 'NO–ANSWER' },
     { what: 'a minus sign', former: 'NO-ANSWER', added: 'NO\u2212ANSWER' },
     { what: 'leading zeros', former: '007', added: '7' },
-    { what: 'case and zeros inside', former: 'A-07', added: 'a-7' },
+    { what: 'zeros inside', former: 'A-07', added: 'A-7' },
     { what: 'zeros at the end of a decimal number', former: '1.10', added: '1.1' },
     { what: 'a decimal that is zero', former: '101', added: '101.0' },
     { what: 'the Unicode form of an accent', former: 'caf\u00e9', added: 'cafe\u0301' },

@@ -46,7 +46,7 @@ export class ApiKeysService {
     });
     metrics.addGauge({
       name: 'next_key_expiry_seconds',
-      help: 'Seconds until the first API key in force expires or is revoked; +Inf if none does',
+      help: 'Seconds until the next valid API key expires or is revoked; +Inf if no valid key does',
       collect: (gauge) => gauge.set(this.secondsUntilNextExpiry),
     });
   }

@@ -56,7 +56,7 @@ const EXPLANATIONS: readonly Explanation[] = [
   },
   {
     codes: /^(UNABLE_TO_GET_ISSUER|SELF_SIGNED_CERT_IN_CHAIN)/,
-    found: "the CA at the end of the server's chain is not known here",
+    found: "this machine does not know the root CA of the server's certificate",
     remedy:
       'Name the file of the root CA in NODE_EXTRA_CA_CERTS. If a firewall or proxy replaces certificates, name the ' +
       'CA of that firewall or proxy',

@@ -123,9 +123,10 @@ describe('a faulty migration is refused', () => {
     expect(await readContents()).toEqual(before);
   });
 
-  // `plan` cannot see this fault, because only `up` writes pgmigrations
-  it('by up: set transaction read only', async () => {
+  // Only `up` writes pgmigrations
+  it('by up, while plan accepts it: set transaction read only', async () => {
     copy.add('0100_x', 'set transaction read only;');
+    expect(await planUp(address)).toMatchObject({ migrations: ['0100_x'], refusals: [] });
     await expect(applyPending(address)).rejects.toThrow('0100_x.sql: cannot execute INSERT in a read-only transaction');
   });
 
