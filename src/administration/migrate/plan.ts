@@ -35,19 +35,18 @@ const NO_CODES: CodeRows = { properties: [], values: [], records: [] };
 const EMPTY_PLAN = { migrations: [], changes: [], refusals: [], marks: [], canBreakClients: false };
 const REVISION = `select stamp::text from public.revision where topic = 'codes'`;
 
-/**
- * A row for each key in force now (days is 0), and one for each key that is still in force after NOTICE_DAYS. So if a
- * migration makes a key end now or within NOTICE_DAYS, a row of this key is missing afterwards.
- * transactions.ts says why some functions need `pg_catalog.`
- */
+/** The keys in force now. An end after NOTICE_DAYS counts as an end after exactly this time: it breaks nobody. */
 const KEYS_IN_FORCE = `
-  select pg_catalog.concat_ws(' ', id, encode(key_hash, 'hex'), days) as identity, client
-  from public.api_key, pg_catalog.unnest(array[0, ${NOTICE_DAYS}]) as days
-  where coalesce(least(expires_at, revoked_at), 'infinity') > now() + make_interval(days => days)`;
+  select pg_catalog.concat_ws(' ', id, encode(key_hash, 'hex')) as identity, client,
+    extract(epoch from least(expires_at, revoked_at, now() + interval '${NOTICE_DAYS} days'))::float8 as "endsAtSeconds"
+  from public.api_key
+  where coalesce(least(expires_at, revoked_at), 'infinity') > now()`;
 
 interface KeyInForce {
+  /** The id and the hash. A key with another hash is another key. */
   readonly identity: string;
   readonly client: string;
+  readonly endsAtSeconds: number;
 }
 
 /** The result of a reading that may fail, for example because a migration removes the table. */
@@ -106,8 +105,8 @@ async function readCommitted(database: Database, limits: Partial<Limits>): Promi
     return await database.within(
       'read',
       async (session, manager) => ({
-        // `readSeen` comes first, because it locks the code tables before the snapshot is taken. Its end releases the
-        // lock, so do not read the code tables after `readSeen`
+        // `readSeen` must be the first, because it locks the code tables before the snapshot is taken. It ends with a
+        // rollback, which releases the lock. If TRUNCATE came then, a later reading would find the tables empty
         ...(await readSeen(session, manager)),
         revision: await attempt(session, () => readColumn(session, REVISION)),
         state: await readState(session),
@@ -134,7 +133,7 @@ async function readSeen(session: Session, manager: EntityManager): Promise<Seen>
   return { codes, keys };
 }
 
-/** Always rolls `read` back, so that a failed query does not end the transaction. A write in `read` would be lost. */
+/** Always rolls `read` back: so a failed query does not end the transaction, and no lock stays. Do not write in it. */
 async function attempt<T>(session: Session, read: () => Promise<T>): Promise<Attempt<T>> {
   await session.query('savepoint attempt');
   try {
@@ -185,19 +184,24 @@ function describeFaults({ codes, keys }: Seen): string[] {
 }
 
 /**
- * Names the clients whose keys the migrations revoke, delete, change, or make end within NOTICE_DAYS. If a key is also
- * missing in `after`, somebody else has revoked the key meanwhile, so it is left out.
+ * Names the clients whose keys the migrations revoke, delete or change, or make end earlier and within NOTICE_DAYS. If
+ * `after` lacks the key, too, somebody else has revoked it meanwhile, so it is left out.
  */
 function describeLostKeys(before: Committed, tried: Seen, after: Committed): string[] {
   if ('fault' in before.keys || 'fault' in tried.keys) return [];
-  const remaining = collectIdentities(tried.keys);
-  const committed = collectIdentities(after.keys);
-  const lost = before.keys.value.filter(({ identity }) => !remaining.has(identity) && committed.has(identity));
+  const ends = mapEnds(tried.keys);
+  const committedEnds = mapEnds(after.keys);
+  const lost = before.keys.value.filter((key) => isLost(key, ends) && !isLost(key, committedEnds));
   if (lost.length === 0) return [];
   const clients = [...new Set(lost.map(({ client }) => client))].sort();
   return [`callers will be refused: keys of ${clients.join(', ')}`];
 }
 
-function collectIdentities(keys: Attempt<readonly KeyInForce[]>): Set<string> {
-  return new Set('value' in keys ? keys.value.map(({ identity }) => identity) : []);
+function mapEnds(keys: Attempt<readonly KeyInForce[]>): Map<string, number> {
+  return new Map('value' in keys ? keys.value.map(({ identity, endsAtSeconds }) => [identity, endsAtSeconds]) : []);
+}
+
+/** Returns whether a key is gone, or ends earlier than before. */
+function isLost({ identity, endsAtSeconds }: KeyInForce, ends: ReadonlyMap<string, number>): boolean {
+  return (ends.get(identity) ?? -Infinity) < endsAtSeconds;
 }

@@ -33,7 +33,7 @@ const INSERT_TRANSFER = `insert into code_list_value (code_list, value) values (
 
 const HALF_A_YEAR_MS = 182 * 86_400_000;
 
-/** Returns SQL for the midnight in UTC that is this number of days after the last one, by the database's clock. */
+/** Returns SQL for a midnight in UTC: so many days after the beginning of this day. The database's clock decides. */
 function inDays(days: number): string {
   return `date_trunc('day', now(), 'UTC') + interval '${days} days'`;
 }
@@ -110,7 +110,7 @@ order-scheduling
     expect(await readContents()).toEqual(before);
   });
 
-  it('effective times, and that an end within 30 days by the clock of the database can break clients', async () => {
+  it('effective times; and if a value ends within 30 days by the clock of the database, that this can break clients', async () => {
     copy.add(
       '21000101000000_schedule',
       `update code_list_value set valid_until = ${inDays(5)} where value = 'Best';
@@ -295,7 +295,7 @@ describe('migrate plan reports what the service would do:', () => {
       said: `${KEYS_LOST}\n`,
     },
     {
-      effect: 'it refuses a key that would end in less than 30 days (NOTICE_DAYS)',
+      effect: 'it will refuse a key in less than 30 days (NOTICE_DAYS)',
       sql: `update api_key set expires_at = now() + interval '29 days' where client = 'Acme';`,
       said: `${KEYS_LOST}\n`,
     },
@@ -330,7 +330,7 @@ describe('migrate plan reports what the service would do:', () => {
     }
   });
 
-  it('it refuses a client whose name has an invisible character, which is shown as an escape', async () => {
+  it('it refuses a deleted key, and an invisible character in the name of its client is shown as an escape', async () => {
     // The constraint accepts this name only with a revoked_at. Until that time, the key is still in force
     await database.query(
       `insert into api_key (client, key_hash, revoked_at)
@@ -342,6 +342,20 @@ describe('migrate plan reports what the service would do:', () => {
       expect(stdout).toContain(String.raw`keys of In\u200bvisible` + '\n');
     } finally {
       await database.query(`delete from api_key where client like 'In%'`);
+    }
+  });
+
+  it('it will refuse a key earlier, although the key would end in less than 30 days anyway', async () => {
+    await database.query(`insert into api_key (client, key_hash, expires_at)
+      values ('Ending', sha256('ending'), now() + interval '20 days')`);
+    const setEnd = (days: number): string => `update api_key set expires_at = ${inDays(days)} where client = 'Ending';`;
+    try {
+      copy.add('21000101000000_x', setEnd(2));
+      expect((await plan()).stdout).toContain('! callers will be refused: keys of Ending\n');
+      copy.add('21000101000000_x', setEnd(25));
+      expect(await plan()).toMatchObject({ status: 0, stdout: expect.not.stringContaining('Ending') });
+    } finally {
+      await database.query(`delete from api_key where client = 'Ending'`);
     }
   });
 
