@@ -77,7 +77,7 @@ export async function runChecks(io: ProgramIo, input?: string): Promise<void> {
   if (isPassed('configuration', checked)) {
     const configuration = readConfiguration(io.env);
     const issuerKeys = new IssuerKeys(configuration);
-    issuerKeys.askAll();
+    issuerKeys.askAll(); // starts all fetches, so that the checks below wait for them together
     for (const check of listIssuerChecks(configuration, issuerKeys, given)) await run(check);
   }
   print(io, `\n${describeOutcome(checked)}`);
@@ -119,7 +119,7 @@ async function runCheck(io: ProgramIo, check: Check, checked: CheckedSubject[]):
   const result = await check.run().catch((error: unknown) => {
     if (error instanceof IssuerFault) return fault(error.found, `${error.remedy}.`);
     const inOneLine = toMessage(error).replaceAll(/\n[ -]*/g, ' '); // some messages are lists, whose lines begin with -
-    // If the role lacks a right, `findRemedy` advises order_lookup_owner, which the service must not use
+    // Not `findRemedy`: for a missing right it advises the role order_lookup_owner, which the service must not use
     return fault(inOneLine, findServerRemedy(error) ?? check.remedy ?? USUAL_REMEDY);
   });
   checked.push({ ...check, result });
@@ -151,7 +151,7 @@ function nameCredential(kind: string, index: number, given: readonly string[]): 
 }
 
 const STATE_WIDTH = 7;
-const SUBJECT_WIDTH = 13;
+const SUBJECT_WIDTH = 14; // of `access token 1`
 const GAP = '  ';
 const REMEDY_INDENT = STATE_WIDTH + GAP.length + SUBJECT_WIDTH + GAP.length;
 

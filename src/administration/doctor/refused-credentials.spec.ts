@@ -25,7 +25,7 @@ it.each([
   {
     what: 'its length',
     token: { claims: { groups: 'g'.repeat(MAX_TOKEN_BYTES) } },
-    remedy: /put less into it, such as fewer groups/,
+    remedy: /put less into the token, such as fewer groups/,
   },
   {
     what: 'crit in its header',
@@ -88,7 +88,7 @@ it.each([
   {
     what: 'the published key does not verify it',
     header: {},
-    remedy: /scope of your own API\. If use or alg of .* correct the key\.$/,
+    remedy: /scope of your own API\. If use, key_ops or alg of .* correct the key\.$/,
   },
 ])('has a remedy for a signature if $what', async ({ header, remedy }) => {
   const unpublishedKey = await createSigningKey('RS256', 'rsa-1'); // the issuer publishes another key of this id
@@ -99,10 +99,12 @@ it.each([
 });
 
 it('shows the published key of a token if this key cannot verify the token', async () => {
-  issuer.published = published.map((key) => ({ ...key, use: 'enc' }));
+  issuer.published = published.map((key) => ({ ...key, use: 'enc', key_ops: ['encrypt'] }));
   expect(await checkToken(await issuer.token())).toMatchObject({
     state: 'fault',
-    text: expect.stringContaining('published as [{"kid":"rsa-1","kty":"RSA","use":"enc","alg":"RS256"}]'),
+    text: expect.stringContaining(
+      'published as [{"kid":"rsa-1","kty":"RSA","use":"enc","key_ops":["encrypt"],"alg":"RS256"}]',
+    ),
     remedy: expect.stringContaining("the issuer's team has to correct the key"),
   });
 });

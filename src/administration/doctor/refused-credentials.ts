@@ -100,8 +100,8 @@ const TOKEN_REMEDIES: Readonly<Partial<Record<RefusalReason, string>>> = {
   'not-before': 'Correct the clock of this machine (see the line "clock") or the clock of the issuer.',
   signature:
     'Copy the whole token, or ask the issuer for a new one: its signing key may have been withdrawn. A token of ' +
-    'Entra ID with a nonce in its header is for Microsoft Graph: ask for the scope of your own API. If use or alg of ' +
-    "the published key do not allow the token's alg, the issuer's team has to correct the key.",
+    'Entra ID with a nonce in its header is for Microsoft Graph: ask for the scope of your own API. If use, key_ops ' +
+    "or alg of the published key do not allow the token's alg, the issuer's team has to correct the key.",
   'unknown-key': 'Copy the whole token, or ask the issuer for a new one: its signing key may have been withdrawn.',
 };
 
@@ -210,7 +210,7 @@ function describeClaimFault(
   return fault(`${sentence}: it contains ${members}`, TOKEN_REMEDIES[reason] ?? ASK_FOR_TOKEN);
 }
 
-/** Shows the published key that the token names. A wrong `use` or `alg` of this key may be the fault. */
+/** Shows the published key that the token names. A wrong `use`, `key_ops` or `alg` of this key may be the fault. */
 function describePublished(keyId: unknown, keys?: SigningKeys): string {
   const published = keys?.document.keys.filter(({ kid }) => kid !== undefined && kid === keyId) ?? [];
   if (published.length === 0) return '';

@@ -47,8 +47,8 @@ function isObject(value: unknown): value is JWK {
 }
 
 /** Returns the members that decide whether a key can be used. None of them is secret. */
-export function selectDecidingMembers({ kid, kty, use, alg, crv }: JWK): Partial<JWK> {
-  return { kid, kty, use, alg, crv };
+export function selectDecidingMembers({ kid, kty, use, key_ops, alg, crv }: JWK): Partial<JWK> {
+  return { kid, kty, use, key_ops, alg, crv };
 }
 
 /** @param keys the result of `readKeys` */
