@@ -194,6 +194,9 @@ describe('a key set', () => {
     expect(verifier.warnings.map(({ message }) => message)).toContain(
       `metadata of issuer ${issuer.url}: failed, retrying`,
     );
+    issuer.metadata = {};
+    await verifier.pass(MINUTE_SECONDS);
+    expect(verifier.infos.map(({ message }) => message)).toContain(`metadata of issuer ${issuer.url}: works again`);
   });
 });
 

@@ -149,6 +149,7 @@ it('npm start works in two clones at the same time, with variables of another pr
   const elsewhere = fetch(`http://127.0.0.2:${readPorts(first.out)[0]}/docs`);
   await expect(elsewhere).rejects.toThrow(); // although the shell exports another HOST
 
+  expect(first.out.match(/^\d(?=\. )/gm)).toEqual(['1', '2', '3', '4', '5']); // the steps
   const variables = readVariables(first.out);
   const variablesFile = join(clone.folder, '.data/demo.env');
   expect(readFileSync(variablesFile, 'utf8')).toBe(variables);
