@@ -4,6 +4,7 @@ import { readConfiguration } from '../../src/configuration/read-configuration.js
 import type { LogOutput } from '../../src/telemetry/service-logger.js';
 import { assertNoProcessVariables } from './local-program.js';
 import { ReachableService, ServiceLog } from './reachable-service.js';
+import { limitWait } from './waiting.js';
 
 const DEFAULTS = { HOST: '127.0.0.1', PORT: '0', MANAGEMENT_PORT: '0' };
 
@@ -26,7 +27,10 @@ export class LocalService extends ReachableService {
     assertNoProcessVariables(environment);
     const log = new ServiceLog();
     const configuration = readConfiguration({ ...DEFAULTS, ...environment });
-    return new LocalService(await startService(configuration, new LogCollector(log)), log);
+    const service = await limitWait('the start of the service', () =>
+      startService(configuration, new LogCollector(log)),
+    );
+    return new LocalService(service, log);
   }
 
   get url(): string {
@@ -38,14 +42,21 @@ export class LocalService extends ReachableService {
   }
 
   /** Stops the service as SIGTERM does: it still answers requests for DRAIN_SECONDS. */
-  async end(): Promise<void> {
-    this.ending ??= this.service.stop('SIGTERM');
-    await this.ending;
+  end(): Promise<void> {
+    return this.stop('SIGTERM');
   }
 
-  async kill(): Promise<void> {
-    this.ending ??= this.service.stop();
-    await this.ending;
+  kill(): Promise<void> {
+    return this.stop();
+  }
+
+  private stop(signal?: string): Promise<void> {
+    const ending = this.ending ?? this.service.stop(signal);
+    this.ending = ending;
+    return limitWait(
+      () => `the end of the service, whose log is ${this.output}`,
+      () => ending,
+    );
   }
 }
 
@@ -60,8 +71,8 @@ class LogCollector extends EventEmitter implements LogOutput {
     return true;
   }
 
-  flush(isFlushed: () => void): void {
-    isFlushed();
+  flush(onFlushed: () => void): void {
+    onFlushed();
   }
 
   destroy(): void {}
