@@ -114,7 +114,7 @@ export function createList(io: ProgramIo): Command {
 }
 
 function describeKeys(keys: readonly KeyRow[]): string {
-  if (keys.length === 0) return 'There are no keys.';
+  if (keys.length === 0) return 'No key was found.';
   const header = describeKey({
     id: 'id',
     state: 'state',
@@ -184,7 +184,7 @@ function rotateKey(address: DatabaseAddress, id: string, overlap: Interval) {
     const { rows } = await session.query<FormerKey>(REVOKE_LATER, [id, overlap]);
     const [former] = rows;
     if (!former) throw await explainRefusedRotation(session, id);
-    return { issued: await insertKey(session, former), former };
+    return { issued: await insertKey(session, { client: former.client, lifetime: former.lifetime }), former };
   });
 }
 
@@ -216,7 +216,10 @@ export function createRevoke(io: ProgramIo): Command {
         if (!rows[0]) throw unknownId();
         return rows[0];
       });
-      print(io, `The key ${key.id} of ${showInvisible(key.client)} is revoked since ${key.revokedAt.toISOString()}.`);
+      print(
+        io,
+        `The key ${key.id} of ${showInvisible(key.client)} has been revoked since ${key.revokedAt.toISOString()}.`,
+      );
     });
 }
 

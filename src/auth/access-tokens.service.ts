@@ -33,7 +33,7 @@ const MAX_REMEMBERED_TOKENS_BYTES = 8 * 1024 ** 2;
 const REASONS_BY_CLAIM: Readonly<Partial<Record<string, RefusalReason>>> = {
   iss: 'issuer',
   aud: 'audience',
-  exp: 'no-expiry', // missing, or not a number. An expired token has the code ERR_JWT_EXPIRED
+  exp: 'no-expiry', // it is missing, or is no number. For an expired token jose throws ERR_JWT_EXPIRED
   nbf: 'not-before',
   typ: 'type',
 };
@@ -156,7 +156,7 @@ export async function verifyToken(
     const reason = findReason(error);
     if (isFaultOfClaims(error)) return refused(reason, { tokenClient: findClient(error.payload) });
     if (reason !== 'unknown-key') return refused(reason);
-    // The issuer may have a key with this id, but for another algorithm. Then a new fetch would not help
+    // `unknown-key` causes a fetch. If a key with this id exists, but for another algorithm, a fetch would not help
     const isKeyIdKnown = keys.document.keys.some(({ kid }) => kid === header.kid);
     return refused(isKeyIdKnown ? 'signature' : 'unknown-key');
   }
@@ -179,7 +179,7 @@ function checkKindAndClient(
   return expiresBeforeYear10000(claims) ? accepted(claims) : refused('no-expiry', { tokenClient });
 }
 
-/** Verifies a token. If several keys fit, jose throws an error that iterates over them. Then each key is tried. */
+/** Verifies a token. If several keys fit, jose throws an error through which one can loop over these keys. */
 async function verifyWithAnyKey(
   text: string,
   findKey: JWTVerifyGetKey,

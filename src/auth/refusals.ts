@@ -41,7 +41,7 @@ const REASONS_WITHOUT_TOKEN: readonly RefusalReason[] = ['missing', 'scheme'];
 
 /**
  * Makes the problem documents for credentials that are missing, are not valid, or cannot be checked now. The documents
- * do not say why a credential is not valid. The log line of the request and a metric have the reason.
+ * do not say why a credential was refused, such as that it has expired. The log line and a metric have the reason.
  */
 @Injectable()
 export class Refusals {

@@ -24,15 +24,15 @@ export type RefusalReason =
   | 'too-long'
   | 'not-a-jwt'
   | 'algorithm'
-  | 'critical'
+  | 'critical' // the header parameter `crit`
   | 'type' // the header parameter `typ`
   | 'issuer'
   | 'audience'
-  | 'client'
+  | 'client' // not in OAUTH_CLIENTS
   | 'another-kind' // another kind of token, such as an ID token
   | 'no-expiry'
   | 'not-before'
-  | 'claims'
+  | 'claims' // a claim has a wrong type
   | 'signature'
   | 'unknown-key'
   | 'scope'
@@ -48,7 +48,7 @@ interface Accepted<T> {
   readonly value: T;
 }
 
-/** The clients to which a refused credential belongs, for the log. */
+/** The client to which a refused credential belongs, for the log. */
 interface RefusedClients {
   /** The client of the API key, if the key is in our list (also if it is revoked or expired). */
   readonly owner?: Caller | undefined;

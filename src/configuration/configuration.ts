@@ -168,7 +168,7 @@ function hideSecrets(text: string): string {
   return withoutUser.replace(/([?#]).*$/s, '$1***');
 }
 
-/** Validates a property. With the type `never` for the value, each `isValid` may name the type of its property. */
+/** Validates a property. The value has the type `never`, so that `isValid` may be for a string, a number or a list. */
 function Rule(
   isValid: (value: never, configuration: Configuration) => boolean,
   options: ValidationOptions,

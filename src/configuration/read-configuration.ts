@@ -8,7 +8,7 @@ import { StartError } from './start-error.js';
 export class ConfigurationError extends StartError {
   constructor(readonly faults: readonly string[]) {
     const lines = faults.map((fault) => `  - ${fault}`);
-    super(['The configuration is not complete:', ...lines, 'Every variable is explained in .env.example.'].join('\n'));
+    super(['The configuration cannot be used:', ...lines, 'Every variable is explained in .env.example.'].join('\n'));
   }
 }
 

@@ -48,7 +48,7 @@ export class Database implements OnApplicationShutdown {
     private readonly use: DatabaseUse,
   ) {}
 
-  /** False before the first login, from the next attempt after a refused login, and while the program ends. */
+  /** False before the first login, and while the program ends. After a refused login, the next attempt makes it so. */
   get isLoggedIn(): boolean {
     return this.source.isInitialized && !this.isClosing;
   }

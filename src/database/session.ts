@@ -29,6 +29,6 @@ export class Session extends Client {
 
   /** Ends the session immediately, even if a query still waits for its answer. PostgreSQL rolls back. */
   abandon(): void {
-    void this.end();
+    void this.end(); // if a query is active, pg destroys the socket
   }
 }

@@ -7,7 +7,7 @@ import { escapeLiteral } from 'pg';
  *
  * DANGER: if somebody creates a function or operator in `public` whose types fit the arguments better than PostgreSQL's
  * own, our SQL calls the one in `public` (docs/decisions.md#the-search-path). So keep two rules:
- * - Write `pg_catalog.` before functions that take any type.
+ * - Write `pg_catalog.` before functions whose arguments may have any type, such as `format` and `unnest`.
  * - Cast a regclass to oid before you compare it with an oid. Otherwise an operator `=` for these two types in
  *   `public` would be called.
  */
@@ -23,8 +23,8 @@ const RESULT_SETTINGS = [
 ];
 
 /**
- * The settings for reading in the order of an index. Sorting 20,000 codes took three times as long (2026-11-29). With
- * JIT, PostgreSQL would compile each of these short queries.
+ * The settings for reading in the order of an index. Sorting 20,000 codes took three times as long as reading them so
+ * (2026-11-29). With JIT, PostgreSQL would compile each of these short queries.
  */
 const INDEX_SETTINGS = ['set local jit = off', 'set local enable_seqscan = off', 'set local enable_sort = off'];
 
@@ -155,8 +155,9 @@ function personSettings(): string[] {
 export const DOCUMENTED_OWNER = 'order_lookup_owner';
 
 /**
- * Sets the role to the owner of the tables. Otherwise new tables would belong to the role that logged in, and the owner
- * could not change them. `assertOwner` of migration-owner.ts has checked that the role that logged in may do so.
+ * Sets the role to the owner of the tables, which OWNERSHIP of migration-owner.ts finds in the same way. Otherwise new
+ * tables would belong to the role that logged in, and the owner could not change them. `assertOwner` of that file has
+ * checked that the role may do so.
  */
 const SET_OWNER = `do $$ declare owner name; begin
   select coalesce(

@@ -60,6 +60,7 @@ export async function startDemo(addStop: (stop: () => Promise<unknown>) => void)
     audience: OAUTH_AUDIENCE,
     scopes: '',
     machine: { id: CLIENT_ID, secret },
+    // Without a port: the issuer accepts any port of this machine, and the port is chosen later
     redirectUris: [HOST, 'localhost'].map((host) => `http://${host}${BASE_PATH}/docs/oauth2-redirect.html`),
     signingKey,
   });

@@ -1,11 +1,11 @@
-// Starts only the issuer of the demo. docker-compose.yml runs it with `node dist/demo/issuer-main.js`.
+// Starts only the issuer of the demo. docker-compose.yml runs it (stage `issuer` of the Dockerfile).
 import { createServer } from 'node:http';
 import { makeSigningKey, serveIssuer } from './issuer.js';
 
 function read(name: string): string {
   const value = process.env[name];
   if (value) return value;
-  console.error(`${name} of the local issuer is not set: see docker-compose.yml.`);
+  console.error(`${name} of the demo's issuer is not set: see docker-compose.yml.`);
   return process.exit(1);
 }
 

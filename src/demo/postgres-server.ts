@@ -101,7 +101,7 @@ export class PostgresServer {
     this.startedProcess = this.lockFile?.processId;
   }
 
-  /** Stops the server, and ends its sessions. Does nothing if the server does not run. */
+  /** Stops the server, and ends its sessions. Does nothing if there is no lock file and no server. */
   async stop(): Promise<void> {
     if (this.lockFile) await this.control('stop', ['-m', 'fast']);
     else if (this.startedProcess) endProcess(this.startedProcess); // somebody deleted the folder

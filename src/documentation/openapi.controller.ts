@@ -13,7 +13,7 @@ interface Documents {
   readonly openApi30: Answer;
 }
 
-/** The contract in OpenAPI 3.1 and 3.0. If the metadata of the first issuer change, both documents are made again. */
+/** The contract in OpenAPI 3.1 and 3.0. It names the first issuer's addresses, so it is made again if they change. */
 @Public()
 @Controller()
 export class OpenApiController {

@@ -63,8 +63,9 @@ interface Served<T> {
 }
 
 /**
- * Content that was read, but is not prepared: `prepare` is still running or has failed. If somebody changed the content
- * without triggers, `served` has the same revision. So a poll confirms `served` only if `isUnprepared` returns false.
+ * Content that was read, but is not prepared: `prepare` is still running or has failed. If triggers were off, changed
+ * content has the revision of the served content. So while content is unprepared, a poll with its revision does not
+ * confirm `served`.
  */
 interface Unprepared {
   readonly revision: string;
@@ -174,7 +175,7 @@ export class FollowedTopic<T, Rows = unknown> {
 
   private isReadingDue(revision: string): boolean {
     const nowMs = performance.now();
-    // The last line returns true for unprepared content. Without this line, each poll would read such content again
+    // Without this exception, each poll would read unprepared content again, because its revision is not served
     if (revision === this.unprepared?.revision) return nowMs >= this.unprepared.readAgainAtMonotonicMs;
     return revision !== this.served?.revision || nowMs >= this.readDueAtMonotonicMs;
   }

@@ -19,7 +19,7 @@ export class Connection {
   }
 
   /** Returns false if a client, such as a gateway, would take our 400, 408 or 431 for the answer to another request. */
-  get mayAnswerRefusedBytes(): boolean {
+  get mayAnswerParserError(): boolean {
     // `GET /slow…\r\n\r\ngarbage`: the 400 would come before the answer to /slow
     const isRequestWaiting = this.waitingCount > 0;
     // `GET /docs…Transfer-Encoding: chunked\r\n\r\nzz`: after the 200, the broken chunk `zz` would get a second answer

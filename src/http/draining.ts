@@ -5,7 +5,7 @@ import { Configuration } from '../configuration/configuration.js';
 import type { ApiServer } from './api-server.js';
 
 /**
- * The time limit of step 2 of Draining, and again of step 3. If you raise the limit, raise the grace periods of
+ * The time limit of step 2 of Draining, and also of step 3. If you raise the limit, raise the grace periods of
  * deploy/kubernetes and docker-compose.yml, too: otherwise the platform kills the process first.
  */
 const CLOSE_TIMEOUT_MS = 4_000;
@@ -20,7 +20,7 @@ const LOOK_INTERVAL_MS = 20;
  */
 @Injectable()
 export class Draining implements BeforeApplicationShutdown {
-  /** True after the signal: readiness is 503, and each answer closes its connection. */
+  /** True when the service ends: readiness is 503, and each answer closes its connection. */
   isDraining = false;
 
   constructor(

@@ -33,7 +33,7 @@ export class ParserErrors {
     const problem = describeParserError(error);
     // A client that has sent nothing gets no 408: it would take the 408 for the answer to a request that is on the way
     const isSilent = socket.bytesRead === 0;
-    const mayAnswer = !isSilent && server.openConnections.get(socket)?.mayAnswerRefusedBytes;
+    const mayAnswer = !isSilent && server.openConnections.get(socket)?.mayAnswerParserError;
     if (problem && mayAnswer) {
       this.answer(problem, socket);
       return;

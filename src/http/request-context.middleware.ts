@@ -37,8 +37,8 @@ export class RequestContextMiddleware implements NestMiddleware<Request, Respons
     // A handler may replace these two headers
     response.setHeader('X-Content-Type-Options', 'nosniff');
     response.setHeader('Cache-Control', 'no-store');
-    // After a request with the header Upgrade, Node.js drops the rest of the packet, even the start of another request.
-    // If the end of that request came in the next packet, Node.js would take this end for a whole request
+    // After a request with the header Upgrade, Node.js drops the rest of its packet. If this rest is the first half of
+    // another request, Node.js would run the second half as a request of its own: request smuggling
     const isNextRequestCut = request.headers.upgrade !== undefined;
     if (this.draining.isDraining || isNextRequestCut) response.setHeader('Connection', 'close');
     next();

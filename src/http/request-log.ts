@@ -48,7 +48,7 @@ interface EndedRequest {
   readonly context: RequestContext;
   readonly method?: string;
   readonly route?: { readonly path: string };
-  /** The addresses that our proxies wrote into X-Forwarded-For (Express's `trust proxy`), the outermost proxy first. */
+  /** The addresses that our proxies wrote into X-Forwarded-For. The first is the client of the outermost proxy. */
   readonly ips?: readonly string[];
 }
 

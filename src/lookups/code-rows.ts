@@ -34,10 +34,10 @@ export async function readCodes(manager: EntityManager): Promise<CodeRows> {
   };
 }
 
-/** Reads a table, with texts in the order of their code points. TypeORM's own sorting would use the locale. */
+/** Reads a table in the order of its entity, which sorts texts by code point. PostgreSQL would sort by its locale. */
 function readTable<Row extends object>(manager: EntityManager, entity: new () => Row): Promise<Row[]> {
   const query = manager.createQueryBuilder(entity, 'entry');
-  for (const column of describeTable(entity).order) query.addOrderBy(`entry.${column}`);
+  for (const expression of describeTable(entity).order) query.addOrderBy(`entry.${expression}`);
   return query.getMany();
 }
 

@@ -9,8 +9,8 @@ const MAX_SMALL_ANSWERS_BYTES = 20 * 1024 ** 2;
 /** An estimate of the memory that a small answer takes besides its body and its key. */
 const ANSWER_ENTRY_BYTES = 1024;
 /**
- * An answer of this size or more is kept with its snapshot, so that slow readers share one body. If you raise the size
- * above MAX_TEXT_BYTES of answer.ts, slow readers may keep several copies of one body.
+ * An answer of this size or more is kept with its snapshot. Keep this at most MAX_TEXT_BYTES of answer.ts, from which
+ * slow readers share one body: if such an answer were dropped and made again, they would keep both bodies.
  */
 const LARGE_ANSWER_BYTES = 16 * 1024;
 
@@ -95,8 +95,8 @@ export class CodesSnapshot {
     sizeCalculation: ({ length: bodyBytes }, key) => bodyBytes + 2 * key.length + ANSWER_ENTRY_BYTES,
   });
   /**
-   * If a large answer were dropped and made again, slow readers would keep both copies. A record is in at most two of
-   * these answers, one for its type and one for its code, so the map takes at most twice the memory of `allCodes`.
+   * These answers are never dropped. An answer to both filters has one record, so it is small. A record is in at most
+   * two large answers, one for its type and one for its code. So the map takes at most twice the memory of `allCodes`.
    */
   private readonly largeAnswers = new Map<string, Answer>();
 

@@ -32,7 +32,7 @@ const MAX_NAMES = MAX_ISSUES + PARAMETERS.length;
 const MAX_REMEMBERED_QUERIES_BYTES = 8 * 1024 ** 2;
 /** An estimate of the memory that a remembered query takes in addition to its target. */
 const QUERY_ENTRY_BYTES = 512;
-/** The first characters of a JSON web token: `{"` in base64url. */
+/** The first characters of a JSON web token: `{"` and a letter in base64url. */
 const JSON_WEB_TOKEN_PREFIX = 'eyJ';
 /** Half of a surrogate pair. The flag `u` reads a whole pair as one character, which does not match. */
 const HALF_PAIR = /\p{Surrogate}/gu;
@@ -62,7 +62,7 @@ function HasNoControlCharacters(options: ValidationOptions): PropertyDecorator {
  */
 @Injectable()
 export class CommunicationCodesQueryParser {
-  /** The valid queries by target. If the key were a part of the target, V8 would still keep the whole target for it. */
+  /** The valid queries by target. A shorter key would save no memory: V8 keeps the whole text of each substring. */
   private readonly validQueries = new LRUCache<string, CommunicationCodesQuery>({
     maxSize: MAX_REMEMBERED_QUERIES_BYTES,
     sizeCalculation: (_query, target) => 2 * target.length + QUERY_ENTRY_BYTES,

@@ -2,7 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { version } from './version.js';
 
-/** Further clients are counted together as `other`, because each client's label adds a series for each status. */
+/** All other clients are counted together as `other`, because each client's label adds a series for each status. */
 const MAX_NAMED_CLIENTS = 1_000;
 const OTHER_CLIENTS = 'other';
 /**
@@ -67,7 +67,9 @@ export class Metrics implements OnModuleInit {
   });
   readonly clientRequests = this.counter({
     name: 'client_requests_total',
-    help: `Answers by the client of the API key. The first ${MAX_NAMED_CLIENTS} clients have their names, all others are called other`,
+    help:
+      `Answers by the client of the API key. The first ${MAX_NAMED_CLIENTS} clients have their names, all others are ` +
+      'called other',
     labelNames: ['client', 'status'],
   });
   readonly credentialsRefused = this.counter({

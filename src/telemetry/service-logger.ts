@@ -161,7 +161,7 @@ function splitContext(parameters: readonly unknown[]): NestParameters {
   return { context: last, details: parameters.slice(0, -1) };
 }
 
-/** Takes the text before the context as Nest's stack, or the only parameter if this parameter looks like a stack. */
+/** Nest's parameters are (…, stack, context) or (stack). So a single text is a stack only if it looks like one. */
 function splitStack(parameters: readonly unknown[]): NestParameters {
   const [first] = parameters;
   if (parameters.length === 1 && isStack(first)) return { stack: first, details: [] };

@@ -221,7 +221,7 @@ describe('keys list', () => {
     const { stdout } = await keys('list', '--client', 'of one');
     expect(stdout).toMatch(/^id .*\n.* of one\n$/);
     const { stdout: ofNobody } = await keys('list', '--client', 'nobody');
-    expect(ofNobody).toBe('There are no keys.\n');
+    expect(ofNobody).toBe('No key was found.\n');
   });
 });
 
@@ -231,7 +231,7 @@ it('keys revoke ends a key now, also if a rotation would end it later, and a sec
   const { stdout } = await keys('revoke', id.toUpperCase());
   const revokedAt = (await readStored(id))?.revokedAt;
   expect(Number(revokedAt)).toBeLessThanOrEqual(Date.now());
-  expect(stdout).toBe(`The key ${id} of c is revoked since ${revokedAt?.toISOString()}.\n`);
+  expect(stdout).toBe(`The key ${id} of c has been revoked since ${revokedAt?.toISOString()}.\n`);
   expect(await keys('revoke', id)).toMatchObject({ stdout });
 });
 
@@ -240,7 +240,7 @@ it("keys revoke shows invisible characters of a client's name, as keys list does
   await updateKey(id, `revoked_at = now()`); // the constraint accepts the name below only for a revoked key
   await updateKey(id, `client = E'In\\u200bvisible'`);
   const { stdout } = await keys('revoke', id);
-  expect(stdout).toContain(String.raw` of In\u200bvisible is revoked since `);
+  expect(stdout).toContain(String.raw` of In\u200bvisible has been revoked since `);
 });
 
 describe('keys rotate', () => {

@@ -108,7 +108,7 @@ const FULL_SERVER = `
   });
 `;
 
-it('if the first packet is lost, a fetch waits longer than 250 ms, the limit of Node.js for each address', async () => {
+it('if the first packet is lost, a fetch waits until the kernel sends it again, although Node.js waits 250 ms by default', async () => {
   const gate = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(FULL_SERVER, { eval: true, workerData: gate });
   const [port] = (await nextEvent(worker, 'message')) as [number];

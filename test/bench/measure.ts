@@ -11,7 +11,7 @@ export interface Measurement {
 }
 
 const CONNECTIONS = 32;
-/** One answer may have another status: if a limit is used up, the first request of the next minute gets 200. */
+/** The limit of the scenario 429 is one request a minute. If a minute begins during the run, one answer is a 200. */
 const MAX_OTHER_ANSWERS = 1;
 
 /** @throws Error if answers have another status than the scenario expects */

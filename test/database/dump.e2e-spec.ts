@@ -56,7 +56,7 @@ interface Case {
   readonly sql: string;
   /** An option of pg_dump that docs/operators.md names. */
   readonly option?: readonly string[];
-  /** SQL that removes what the new server lacks, such as a role. It runs before the restore. */
+  /** SQL that removes an object of the server, such as a role, before the restore, as on a new server. */
   readonly removal?: string;
   /** The errors of pg_restore that are allowed, because they are about objects of others. */
   readonly errors?: RegExp;
@@ -119,7 +119,7 @@ interface Case {
       await issueKey(database);
       await database.query(
         `insert into communication_code (code_type, code, description, valid_from)
-         values ('T', 'dumped', 'it''s "é"', '2027-01-01T00:00Z') on conflict do nothing;
+         values ('T', 'dumped', 'it''s "é"', '2027-01-01T00:00Z');
        update code_list_value set position = position + 10 where code_list = 'orderType';
        delete from code_list_value where value = 'Best'`,
       );
@@ -132,6 +132,7 @@ interface Case {
 
       await database.query(sql);
       const file = join(folder, 'order_lookup.dump');
+      // Splits a command such as `pg_dump --file=order_lookup.dump --dbname "$OWNER_DATABASE_URL"`
       const toWords = (command: string, url: string): string[] =>
         command
           .replace(/"\$\w+"/, url)

@@ -19,8 +19,8 @@ export async function flip(world: World, leastReplies = 1_000_000): Promise<stri
 }
 
 /**
- * Reports how long after the first of three replicas the last one serves codes that begin at one time, a moment. The
- * replicas' clocks differ. PostgreSQL is stopped during the later half of the moments.
+ * Serves codes by three replicas whose clocks differ. At each of many times (moments) a code begins. Reports how much
+ * later the last replica serves it than the first one. PostgreSQL is stopped during the later half of the moments.
  */
 export async function moment(world: World, count = 50): Promise<string> {
   for (const ahead of [-90_000, 0, 90_000]) world.replicas.push(await world.startReadyReplica(skewedClock(ahead)));

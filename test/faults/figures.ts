@@ -9,5 +9,5 @@ export function quantiles(milliseconds: readonly number[]): string {
 }
 
 export const failuresIn = ({ asked, failed, late, p99, largest }: TrafficReport): string =>
-  `${failed} of ${asked} requests failed, ${late} of them by being late alone ` +
+  `${failed} of ${asked} requests failed, ${late} of them only because the right answer was late ` +
   `(p99 ${p99.toFixed(1)} ms, largest ${largest.toFixed(1)} ms)`;

@@ -46,7 +46,7 @@ const runs: Record<string, Run> = {
   callers: {
     replicas: 0,
     event: '100 clients with a key ask for the largest answers',
-    usage: 'requests after every tenth client, each with a filter of its own; only names that contain PART',
+    usage: 'requests, each with another filter, whenever ten more clients have connected; only names that contain PART',
     run: callers,
   },
   memory: {
@@ -64,7 +64,7 @@ const chosen = runs[name];
 const isAmount = amount === undefined || amount > 0;
 if (!chosen || !isAmount) {
   const names = Object.entries(runs).map(([each, { event, usage }]) => `  ${each}: ${event} (${usage})`);
-  console.error('Usage: npm run faults -- NAME [AMOUNT] [PART]. Each NAME, what happens, and AMOUNT and PART:');
+  console.error('Usage: npm run faults -- NAME [AMOUNT] [PART]. The names, with the meanings of AMOUNT and PART:');
   console.error(names.join('\n'));
   process.exit(1);
 }

@@ -28,6 +28,7 @@ const setDescription = (code: string, description: string): string =>
 const TRIGGERS_OFF = ['communication_code', 'code_list_value']
   .map((table) => `alter table ${table} disable trigger all`)
   .join('; ');
+/** Enables all triggers as the migrations did: `always`, so also during a restore. */
 const TRIGGERS_ON = `do $$
   declare statement text;
   begin
@@ -109,7 +110,8 @@ it('if an older copy replaces the database, only the content of the copy is serv
   await expectServed();
   await expectStatus(keys[0].key, 401);
   await whileClosed(`alter database ${name} rename to ${name}_lost`, `alter database ${name}_copy rename to ${name}`);
-  await change('found', keys[1]); // if a revision counted changes, it would now be as before the restore
+  // Both databases have had one change since the copy. If revisions were counters, both would be equal now
+  await change('found', keys[1]);
   await expectServed();
   await expectStatus(keys[0].key, 200);
   await expectStatus(keys[1].key, 401);
@@ -142,8 +144,8 @@ describe('an older dump is restored into the live database', () => {
   });
 });
 
-describe('triggers that are switched off', () => {
-  it('are reported by the doctor, also after the next change and the next migration', async () => {
+describe('if triggers are switched off', () => {
+  it('the doctor reports them, also after the next change and the next migration', async () => {
     cleanups.push(() => sql(TRIGGERS_ON));
     await sql('alter table communication_code disable trigger record_update');
     await sql(setDescription('C3', 'Unseen'));
@@ -157,7 +159,7 @@ describe('triggers that are switched off', () => {
     await expectServed(); // the service reads because of the later changes, and also finds the unseen one
   });
 
-  it('leave a change without a new revision, so the change is served after the next full reading', async () => {
+  it('a change has no new revision, so it is served after the next full reading', async () => {
     cleanups.push(() => sql(TRIGGERS_ON));
     await sql('alter table communication_code disable trigger record_update');
     await sql(setDescription('C3', 'Without a revision'));
@@ -194,7 +196,7 @@ it.each([
   await expectServed();
 });
 
-// No trigger sees DDL. But the trigger of pgmigrations sees the new row there, and writes new revisions
+// No trigger of a table sees DDL. But the trigger of pgmigrations sees the new row there, and writes new revisions
 it('content that a migration changes by DDL is served', async () => {
   await sql(
     `begin;
@@ -205,7 +207,7 @@ it('content that a migration changes by DDL is served', async () => {
   await expectServed();
 });
 
-/** Functions with the names of PostgreSQL's own functions. */
+/** Functions with the names of PostgreSQL's own functions. They fail, so the service must not call them. */
 const FOREIGN = ['clock_timestamp', 'now', 'version', 'current_schema', 'current_database'].map(
   (name) => `function public.${name}()`,
 );

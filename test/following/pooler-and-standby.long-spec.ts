@@ -19,7 +19,7 @@ const hasPooler = spawnSync('pgbouncer', ['--version']).status === 0;
 if (!hasPooler) process.stderr.write('SKIPPED: the test behind a transaction pooler needs pgbouncer.\n');
 
 /**
- * Starts Debian's PgBouncer. Its clients share one session of the server, for one transaction at a time. All clients
+ * Starts Debian's PgBouncer. Its clients share one session of the server: each has it for a transaction. All clients
  * become the user in the address.
  */
 async function startPooler(url: string) {

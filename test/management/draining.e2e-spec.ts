@@ -99,7 +99,7 @@ it('no request fails while a balancer stops using a replica that ends', async ()
   expect((await traffic.stop()).failures).toEqual([]);
 });
 
-it('connections with no request, or with half a request, still get answers when the port closes', async () => {
+it('a request that begins or is completed after the port has closed gets its answer, if its connection was open', async () => {
   const service = await startReplica();
   const request = requestTo(PATHS.orderUpdate, world.headers);
   const [idle, halfSent] = await Promise.all([Reader.to(service.url), Reader.to(service.url)]);

@@ -54,7 +54,7 @@ const FAULTS = {
 };
 /**
  * `held`: the issuer answers when the test calls `release`, with the key set that it had when it was asked. `silent
- * metadata`: it answers with its key set, but never with its metadata.
+ * metadata`: it answers only requests for the key set at its first address.
  */
 export type Fault = 'none' | 'held' | 'silent metadata' | keyof typeof FAULTS;
 /** The faults with which a request waits until its client gives up, or until the test calls `release`. */
@@ -116,7 +116,7 @@ export class Issuer {
     return this.hits.get('/jwks') ?? 0;
   }
 
-  /** True while a request for the key set waits for its answer. */
+  /** True while the issuer keeps back the answer to a request. */
   get isHoldingBack(): boolean {
     return this.heldBackCount > 0;
   }

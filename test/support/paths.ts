@@ -4,4 +4,5 @@ export const PATHS = {
   orderCaptureV2: '/orders-api-v2/v2/supported-values',
   communicationCodes: '/order-scheduling/communication-codes',
 } as const;
+/** In the order of AREAS, then the communication codes: tests compare lists with it. */
 export const ALL_PATHS = Object.values(PATHS);

@@ -58,7 +58,7 @@ function listRequests({ item = [], request }: PostmanItem): NonNullable<PostmanI
   return [...(request ? [request] : []), ...item.flatMap(listRequests)];
 }
 
-it('Postman imports each operation with example filters, and fetches the token with client id and secret', async () => {
+it('Postman imports each operation with example filters, and the way to get a token by client id and secret', async () => {
   const collection = await importIntoPostman(world.contract?.document ?? {});
   const requests = listRequests(collection);
   expect(requests.map(({ url }) => `/${url.path.join('/')}`)).toEqual(ALL_PATHS);

@@ -135,7 +135,7 @@ function describeWrongQuote(text: string, line: number): Fault {
   const content = text.split('\n')[line - 1] ?? '';
   const message = FORMULA_CELL.test(content)
     ? 'it has a formula, such as ="007". Write only the text, such as 007.'
-    : 'its quotes are wrong. Between quotes, write "" for each quote.';
+    : 'its quotes are wrong. If a cell is in quotes, write "" for each quote in its text.';
   return { line, message };
 }
 

@@ -194,7 +194,7 @@ function selectUnknown(changes: readonly ScheduledChange[], known: readonly Sche
   return changes.filter((change) => !isKnown(change));
 }
 
-/** Returns whether the names that are in both lists come in the same order. Other names are added or removed. */
+/** Returns whether the names that are in both lists come in the same order. A name in one list only does not matter. */
 function isSameOrder(one: readonly string[], other: readonly string[]): boolean {
   const shared = selectShared(other, one);
   return selectShared(one, other).every((name, index) => name === shared[index]);
@@ -234,5 +234,6 @@ function describeBreak(change: Change, nowMs: number): Pick<Change, 'breaks'> {
   const aheadMs = at === undefined ? 0 : Date.parse(at) - nowMs;
   if (withdrawn || aheadMs >= NOTICE_MS) return {};
   if (kind === 'removed') return { breaks: REMOVAL_BREAKS };
+  // Properties are members of a JSON object, whose order no client may rely on
   return kind === 'order changed' && what === 'value' ? { breaks: ORDER_BREAKS } : {};
 }

@@ -35,7 +35,7 @@ const COUNT_DRIFT = `select count(*)::int ${DRIFT}`;
 
 const SUMMARY = 'shows changes of codes that no migration made, and who made them; status 2 if there are any';
 const DETAILS =
-  'A change is shown until a migration writes the rows that it changed. Changes of API keys are listed separately. ' +
+  'A change is shown until a migration writes the same rows. Changes of API keys are listed separately. ' +
   'They are no drift, and do not change the status.';
 
 export function createDrift(io: ProgramIo): Command {
@@ -68,5 +68,5 @@ async function listChanges(session: Session, topic: TopicName, sinceTime: string
   const [count = MAX_SHOWN_CHANGES] = await readColumn<number>(session, COUNT_DRIFT, parameters);
   const others = count - lines.length;
   if (others <= 0) return shown;
-  return [...shown, `… and ${others} later changes. To see them: --since and the time of the line above`];
+  return [...shown, `… and ${others} later changes. To see them, add --since and the time of the line above`];
 }

@@ -65,7 +65,7 @@ export function explainFault(error: unknown, script: Script): OperatorError {
   return new MigrationFault(lines.join('\n  '), refusal.code);
 }
 
-/** Prefers PostgreSQL's own hint, which is about this error. Our hints depend only on the code of the error. */
+/** Prefers PostgreSQL's own hint, which is about this error. Our hints are about errors of its kind. */
 function findHint(error: DatabaseError): string | undefined {
   return error.hint ?? (isAboutTransactions(error) ? ONE_TRANSACTION : findServerRemedy(error));
 }

@@ -1,8 +1,9 @@
 // Reads, checks and writes the migrations, which are the SQL files in `migrations/`.
 //
-// A file's name begins with the UTC time at which the file was written, so that names of two branches differ. Only the
-// first five begin with 0001 to 0005. A file has a line "-- Up Migration", SQL, and perhaps a line "-- Down Migration"
-// and the SQL that undoes the migration. Line ends of Windows and a byte order mark make no difference.
+// A file's name begins with the UTC time at which the file was written, so that names of two branches differ. The
+// first five files begin with a number instead, 0001 to 0005. A file has a line "-- Up Migration", SQL, and perhaps a
+// line "-- Down Migration" and the SQL that undoes the migration. Line ends of Windows and a byte order mark make no
+// difference.
 import { isUtf8 } from 'node:buffer';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -83,7 +84,7 @@ export async function createMigration(subject: string, text = EMPTY): Promise<st
   return path;
 }
 
-/** Returns a name that comes after all `names`, even if the clock that made one of them was ahead. */
+/** Returns a name that comes after all `names`, even if one of them has a time in the future. */
 export function chooseName(subject: string, names: readonly string[]): string {
   const lastName = names.toSorted(compareNames).at(-1) ?? '';
   const lastTime = TIMED_NAME.exec(lastName)?.groups?.['time'];
@@ -128,7 +129,7 @@ export function parseMigration(name: string, bytes: Uint8Array): Migration {
   };
 }
 
-/** Returns whether the SQL has more than white space, semicolons and `--` comments. A block comment is enough. */
+/** Returns whether the SQL has more than white space, semicolons and `--` comments. A block comment is more. */
 export function hasStatement(sql: string): boolean {
   const sqlWithoutComments = sql.replaceAll(/--.*/g, '');
   return /[^\s;]/.test(sqlWithoutComments);

@@ -15,11 +15,11 @@ const SIMPLIFICATIONS: readonly ((name: string) => string)[] = [
 
 /**
  * Returns two simplified forms of a name. The first is in lower case, so that FlatBed equals Flatbed. The second keeps
- * the case, so that letters that look alike are equal: I looks like l, but i does not.
+ * the case, because some letters look alike only so: the capital I looks like l, but in lower case it would be i.
  */
 export function simplify(name: string): readonly string[] {
   const simple = SIMPLIFICATIONS.reduce((text, simplifyText) => simplifyText(text), name);
   const lowerCase = simple.toUpperCase().toLowerCase(); // toUpperCase comes first, because it makes SS of ß
-  // Without the labels, the names I and L would be equal: I looks like l, and L in lower case is l
+  // Each form is compared only with forms of its label. Otherwise I as written (l) would equal L in lower case (l)
   return [`lower case: ${unhomoglyph(lowerCase)}`, `as written: ${unhomoglyph(simple)}`];
 }

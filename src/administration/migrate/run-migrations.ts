@@ -87,14 +87,15 @@ export function undo(
   names: readonly string[],
   reportUndone: (name: string) => void = ignore,
 ): Promise<string[]> {
-  const undone: string[] = []; // node-pg-migrate commits each migration before it loads the next one
+  const begun: string[] = [];
   const check = (name: string): void => {
-    const expectedName = names[undone.length];
+    const expectedName = names[begun.length];
     if (name === expectedName) {
-      undone.push(name);
+      begun.push(name);
       return;
     }
-    const outcome = undone.length === 0 ? 'Nothing was undone' : `${undone.join(', ')} stays undone`;
+    // node-pg-migrate commits each migration before it loads the next one, so those that were begun are undone
+    const outcome = begun.length === 0 ? 'Nothing was undone' : `${begun.join(', ')} stays undone`;
     throw new OperatorError(
       `${name} would be undone, but ${expectedName} was shown: another run has applied or undone a migration. ` +
         `${outcome}. Run this again.`,
@@ -115,7 +116,7 @@ export function toStatements(script: Script, { serverVersion }: Session, limits?
     settings,
     `select set_config('order_lookup.file', ${dollarQuote(toExecutable(script))}, true)`,
     EXECUTE,
-    `${CHECK_CONSTRAINTS}; ${settings}`, // again, if the migration has set a role that cannot write pgmigrations
+    `${CHECK_CONSTRAINTS}; ${settings}`, // again, because the file may have set a role that cannot write pgmigrations
   ];
 }
 
@@ -182,7 +183,8 @@ async function run(database: Database, { direction, count, check, report }: Run)
     progress.end();
     return done.map(({ name }) => name);
   };
-  // On a hot standby `dryRun` fails and names the standby. If this were `read`, the error would blame a migration
+  // A hot standby refuses the kind `dryRun`, so the message names the standby. With `read`, this line would succeed
+  // there, and the message would blame the first migration
   await database.within('dryRun', assertOwner);
   return database.borrow(async (session) => {
     try {

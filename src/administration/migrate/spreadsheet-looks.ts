@@ -99,7 +99,7 @@ const LOOKS: readonly Look[] = [
     patterns: Object.values(ERRORS_AND_PLACEHOLDERS),
   },
   { mark: 'looks like a missing value that a script made', patterns: Object.values(MISSING_VALUES) },
-  { mark: 'looks like a whole number that a script made a decimal', patterns: [WHOLE_DECIMAL] },
+  { mark: 'looks like a whole number to which a script added a decimal point', patterns: [WHOLE_DECIMAL] },
   { mark: 'is a formula', patterns: Object.values(FORMULAS) },
   {
     mark: 'begins with the apostrophe that keeps a number as text in a spreadsheet',

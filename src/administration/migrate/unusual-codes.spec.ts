@@ -112,7 +112,7 @@ describe('the marks of new texts', () => {
       mark: 'looks like a missing value that a script made',
       texts: ['NaN', 'NULL', 'N/A', 'NA', '<NA>', 'NaT', 'None', 'undefined', '1.#QNAN', '\\N', '[object Object]'],
     },
-    { mark: 'looks like a whole number that a script made a decimal', texts: ['101.0', '-7,00'] },
+    { mark: 'looks like a whole number to which a script added a decimal point', texts: ['101.0', '-7,00'] },
     { mark: 'is a formula', texts: ['="007"', '=A2&B2', '=cmd|A1', '+SUM(A1)', '@NOW()'] },
     { mark: 'begins with the apostrophe that keeps a number as text in a spreadsheet', texts: ["'007", "'-1"] },
     {

@@ -23,7 +23,7 @@ interface SimplifiedName {
 
 type NamesByForm = ReadonlyMap<string, readonly SimplifiedName[]>;
 
-/** Quotes as in “A”, O’Hare and «A». The two classes lack ‚ and „, which are the escaped characters. */
+/** Quotes as in “A”, O’Hare and «A». Unicode's classes Pi and Pf lack ‚ (U+201A) and „ (U+201E). */
 const TYPOGRAPHIC_QUOTE = /[\p{Pi}\p{Pf}\u201a\u201e]/u;
 
 /** Returns sentences (marks) about the texts that are in `after` and not in `before`. */
@@ -47,7 +47,7 @@ export function markUnusual(before: CodeRows, after: CodeRows): string[] {
   return marks;
 }
 
-/** Groups names by their simplified forms. A name has two forms, so it may be in two groups. */
+/** Groups names by their simplified forms. A name has two forms (resemblance.ts), so it may be in two groups. */
 function groupNames(texts: readonly Text[]): NamesByForm {
   const names = texts.filter(({ isName }) => isName);
   const forms = names.flatMap((name) => listForms(name).map((form) => ({ form, name })));

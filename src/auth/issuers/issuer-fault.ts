@@ -102,7 +102,8 @@ const EXPLANATIONS: readonly Explanation[] = [
     remedy: `${BROKEN_REMEDY}: TLS 1.2 or 1.3 and a certificate with a modern signature are needed`,
   },
   {
-    codes: /^(Z_|ERR_(_ERROR|_FORMAT|BROTLI|ZSTD|PADDING))/, // such as Z_DATA_ERROR, or ERR__ERROR_FORMAT_… of brotli
+    // Z_DATA_ERROR of gzip, ERR__ERROR_FORMAT_… and ERR_PADDING_… of brotli, ERR_ZSTD_…
+    codes: /^(Z_|ERR_(_ERROR|_FORMAT|BROTLI|ZSTD|PADDING))/,
     found: 'the body is not compressed as the header content-encoding says',
     remedy: BROKEN_REMEDY,
   },

@@ -21,8 +21,8 @@ export const RETRY_INTERVAL_MS = 5_000;
 /** The least pause after a fetch. If a key id is unknown, or the address changes, the next fetch begins earlier. */
 const MIN_PAUSE_MS = 1_000;
 /**
- * A key is dropped if two answers lack it, and their fetches began at least this long apart. docs/identity-providers.md
- * names this time.
+ * A key is dropped if two answers in a row lack it, and their fetches began at least this long apart.
+ * docs/identity-providers.md names this time.
  */
 const MIN_WITHDRAWAL_MS = 1_000;
 const MAX_CALLER_WAIT_MS = 2_000;
@@ -31,8 +31,8 @@ const MAX_AGE_SECONDS = 24 * 3_600;
 
 /**
  * The result of the last fetch. It decides when the next fetch begins:
- * - `settled`: the fetched set has all keys in use, or the last state was `lacking`. If `lacking` could follow itself,
- *   an issuer whose nodes have different keys would be asked each second.
+ * - `settled`: the fetched set has all keys in use. After `lacking` the state is always `settled`, whatever is lacking.
+ *   Otherwise an issuer whose nodes have different keys would be asked each second.
  * - `lacking`: the fetched set lacks a key in use. The next fetch shows whether the key is withdrawn.
  * - `unusable`: there was no usable answer, or no key in use can verify a token.
  */
@@ -225,9 +225,9 @@ export class KeySet {
 }
 
 /**
- * Returns the fetched keys, and the used keys that are not withdrawn. A key is withdrawn if two answers lack it, and
- * their fetches began MIN_WITHDRAWAL_MS apart or more. The keys are sorted, because the nodes of an issuer may order
- * them differently.
+ * Returns the fetched keys, and the used keys that are not withdrawn. A key is withdrawn if two answers in a row lack
+ * it, and their fetches began MIN_WITHDRAWAL_MS apart or more. The keys are sorted, because the nodes of an issuer may
+ * order them differently, and equal sets must be recognized.
  */
 function mergeKeys(usedKeys: readonly UsedKey[], fetched: readonly JWK[], beganAtMs: number): UsedKey[] {
   const present = fetched.map((jwk) => ({ jwk, identity: identifyKey(jwk), lackedSinceMs: undefined }));

@@ -47,6 +47,7 @@ describe('migrate drift', () => {
     copy.add('0100_add', `insert into code_list (name) values ('added');`);
     await migrateUp();
     expect(await migrate('drift')).toEqual(NO_DRIFT);
+    // The history has two rows of the migration: the list, and the row of pgmigrations
     const added = `select database_user as by, migration
       from change_history where new_row ->> 'name' in ('added', '0100_add')`;
     const recorded = { by: person, migration: '0100_add' };
@@ -109,7 +110,7 @@ describe('migrate drift', () => {
     expect(stdout).not.toContain('key_hash');
   });
 
-  it('lists a rename by hand until migrations have written both the former and the new name', async () => {
+  it('lists a rename by hand until migrations have written a row with the old and a row with the new name', async () => {
     await database.query(
       `update code_list_value set value = 'Fridge' where value = 'Refrigerated';
        insert into communication_code values ('T', 'N', 'by hand')`,
