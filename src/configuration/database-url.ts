@@ -91,7 +91,7 @@ function parseConnectionString(text: string, subject: string): ConnectionFields 
     throw new Error(`${subject} names several hosts: name one that leads to the primary, such as HAProxy or PgBouncer`);
   }
   const describe = (error: NodeJS.ErrnoException) => `${subject} ${describeFault(error)}`;
-  // Without useLibpqCompat, `parse` warns of some sslmodes. If the text also has uselibpqcompat, `parse` throws
+  // The option stops warnings about some sslmodes. `parse` throws if both the option and this parameter are given
   const useLibpqCompat = !text.includes('uselibpqcompat=');
   const parsed = readOrThrow(() => parse(replaceSystemAuthorities(text), { useLibpqCompat }), describe);
   const { password } = parsed; // a text, while the type of `toClientConfig` also allows a function

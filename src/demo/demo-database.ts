@@ -113,7 +113,7 @@ export class DemoDatabase {
           `${this.data} to start afresh.`,
       );
     }
-    // A missing key shows the first start. Missing codes would not show it, because migrations may add codes
+    // Without the key of the demo, this is the first start. Codes would say nothing: migrations may add codes
     const { rowCount } = await session.query("select from api_key where client = 'demo' limit 1");
     if (rowCount === 0) await session.query(SAMPLES);
     await session.query(

@@ -6,8 +6,8 @@ import { version } from './version.js';
 const MAX_NAMED_CLIENTS = 1_000;
 const OTHER_CLIENTS = 'other';
 /**
- * The statuses that alerts watch. Their series begin at 0: if a series began at 1, Prometheus would not see the first
- * error.
+ * The statuses that alerts watch. The first request of an operation makes their series, with 0. If a series began with
+ * its first error, at 1, Prometheus would not see an increase.
  */
 const ALERTED_STATUSES = [401, 403, 500, 503];
 const ALERTED_STATUSES_OF_CLIENT = [401, 403];
@@ -91,7 +91,7 @@ export class Metrics implements OnModuleInit {
   });
   readonly effectiveTimesPassed = this.counter({
     name: 'moments_switched_total', // dashboards use this name for effective times that have come
-    help: 'Times at which codes began or ended; each is counted at the first request after it',
+    help: 'How often a request found that codes had begun or ended since the last request',
   });
   readonly tokensVerified = this.counter({
     name: 'tokens_verified_total',

@@ -79,7 +79,7 @@ describe('a verified token', () => {
     expect(await verifiedCount()).toBe(1);
   });
 
-  it('is remembered until tokens that were used after it fill 8 MiB', async () => {
+  it('is forgotten only if 8 MiB of other tokens were used since its last use', async () => {
     const claims = { padding: PADDING };
     const making = Array.from({ length: TOO_MANY_TOKENS }, () => issuer.token({ key: ecKey, claims }));
     const [inUse = '', ...others] = await Promise.all(making);

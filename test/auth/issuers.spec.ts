@@ -200,7 +200,7 @@ describe('a key set', () => {
   });
 });
 
-describe('a token that no key verifies', () => {
+describe('a token that no known key verifies', () => {
   it('is refused without a fetch if its key id is known', async () => {
     await verifier.pass(RETRY_SECONDS); // from now on an unknown key id may cause a fetch
     const forged = [
@@ -284,7 +284,7 @@ describe('a token that no key verifies', () => {
     expect(issuer.jwksHits).toBe(2);
   });
 
-  it('causes a fetch of keys also while the issuer gives no metadata, and gets 200 if the key set has its key', async () => {
+  it('causes a fetch also while the issuer gives no metadata: if the fetched set has its key, it gets 200', async () => {
     await verifier.pass(30);
     issuer.fault = 'silent metadata';
     await verifier.pass(6); // after 35 s the timer has begun a fetch, which waits for the metadata
@@ -322,10 +322,10 @@ describe('a rotation', () => {
   });
 
   it.each([
-    { forged: 'unknown key ids', headerOf: (index: number) => ({ kid: `forged-${index}` }) },
-    { forged: 'no key id', headerOf: () => ({ kid: undefined }) },
+    { forged: 'tokens of unknown key ids', headerOf: (index: number) => ({ kid: `forged-${index}` }) },
+    { forged: 'tokens without a key id', headerOf: () => ({ kid: undefined }) },
   ])(
-    'of a key that was published 5 s before it signs: its tokens get 200 during a flood of tokens with $forged',
+    'to a key that is published 5 s before it signs: tokens of this key get 200, also during a flood with $forged',
     async ({ headerOf }) => {
       let index = 0;
       const forge = async (): Promise<number> => {

@@ -101,10 +101,13 @@ describe('a change of codes', () => {
   });
 
   it('is not served before its commit, and never if its transaction fails', async () => {
-    await lockHolder.query(`begin; ${insertValue('Open')}; savepoint s`);
-    // A key is written, because a second change of codes would wait: the open one locks the revision of the codes
-    const { key } = await issueKey(world.database);
-    await until(async () => (await statusOf(key)) === 200);
+    await lockHolder.query(`begin; ${insertValue('Open')}`);
+    const begunAtMs = performance.now();
+    await until(async () => {
+      const askedAtMs = performance.now();
+      const ageSeconds = await world.service.metric('order_lookup_snapshot_age_seconds{topic="codes"}');
+      return askedAtMs - ageSeconds * 1_000 > begunAtMs; // the service has polled while the change is open
+    });
     expect(await serves(world.service, 'Open')).toBe(false);
     await expect(lockHolder.query('select 1 / 0')).rejects.toThrow('division by zero');
     await lockHolder.query('commit'); // the transaction has failed, so this rolls back

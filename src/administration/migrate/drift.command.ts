@@ -35,7 +35,7 @@ const COUNT_DRIFT = `select count(*)::int ${DRIFT}`;
 
 const SUMMARY = 'shows changes of codes that no migration made, and who made them; status 2 if there are any';
 const DETAILS =
-  'A change is shown until a migration writes the same rows. Changes of API keys are listed separately. ' +
+  'A changed row is listed until a migration writes this row. Changes of API keys are listed separately. ' +
   'They are no drift, and do not change the status.';
 
 export function createDrift(io: ProgramIo): Command {

@@ -1,5 +1,5 @@
-// Runs the statements of `up` or `down` in one transaction, and rolls back. It writes no row in pgmigrations, because
-// each such row also changes the revision of the API keys. Until the dry run ended, nobody could revoke a key.
+// Runs the statements of `up` or `down` in one transaction, and rolls back. It writes no row in pgmigrations: a trigger
+// would then lock the revision of the API keys, and nobody could revoke a key before the dry run ends.
 import type { DatabaseAddress } from '../../configuration/database-url.js';
 import { type Database, type Work } from '../../database/database.js';
 import { LostSession, findRefusal, findServerRemedy } from '../../database/database-errors.js';

@@ -163,7 +163,7 @@ async function run(database: Database, { direction, count, check, report }: Run)
     progress.begin(name);
     check(name);
     progress.script = toScript(await readAgain(name), direction);
-    // After these statements, node-pg-migrate writes the row of pgmigrations with this search_path
+    // SET_CATALOG_PATH is the last, because node-pg-migrate then writes the row of pgmigrations with this search path
     return [...toStatements(progress.script, session), SET_CATALOG_PATH];
   };
   const migrate = async (session: Session): Promise<string[]> => {

@@ -75,7 +75,7 @@ export class Issuer {
     this.keySet.stop();
   }
 
-  /** @returns the present keys, or undefined if it is still not known whether the issuer has the key */
+  /** @returns all keys, even if the wanted one is not among them; undefined if it is not known whether it exists */
   async findNewKeys(keyId: string): Promise<SigningKeys | undefined> {
     return this.keySet.findNewKeys(keyId);
   }

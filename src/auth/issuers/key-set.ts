@@ -115,7 +115,7 @@ export class KeySet {
   /**
    * Fetches the keys if the key id is unknown, unless the last fetch began less than 5 s ago. Waits at most 2 s. A
    * fetch that takes longer is not interrupted.
-   * @returns the present keys, or undefined if it is still not known whether the issuer has the key
+   * @returns all keys, even if the wanted one is not among them; undefined if it is not known whether it exists
    */
   async findNewKeys(keyId: string): Promise<SigningKeys | undefined> {
     await waitAtMost(MAX_CALLER_WAIT_MS, this.fetchIfUnknown(keyId));
