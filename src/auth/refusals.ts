@@ -51,7 +51,11 @@ export class Refusals {
   ) {}
 
   /**
-   * Notes that the API key of a request is not accepted, and returns the problem: 400, 401 or 503.
+   * Notes that the API key of a request is not accepted, and returns the problem. If a header is repeated, it is 400:
+   *
+   *                            without a token        with a token, which is not checked
+   *     the key is refused     401 that names both    401 that names the key
+   *     it cannot be checked   401 for the token      503
    * @param token the token in the header Authorization, or the reason why the header has none
    */
   problemForKey(request: Request, key: NotAccepted, token: Verdict<string>): Problem {
@@ -64,12 +68,11 @@ export class Refusals {
       return createRepeatedProblem(repeated);
     }
     const isTokenMissing = tokenRefusals.some(({ reason }) => reason === 'missing');
-    // Authorization was sent, but is checked only if the key is accepted. So the answer names only the key
     if (!isTokenMissing) {
       this.note(request, [keyRefusal], key.owner);
       return key.outcome === 'undecided' ? createUndecidedProblem(key) : createUnauthorizedProblem([keyRefusal]);
     }
-    // Without a token, the answer is 401. If the key cannot be checked now, it may be valid, so it is not named
+    // If the key cannot be checked now, it may be valid, so it is not named
     const refused = key.outcome === 'undecided' ? tokenRefusals : [keyRefusal, ...tokenRefusals];
     this.note(request, refused, key.owner);
     return createUnauthorizedProblem(refused);
