@@ -15,11 +15,13 @@ let database: {
   readonly writes: (readonly string[])[];
   finishWrite: () => Promise<void>;
 };
+let infos: unknown[];
 let warnings: unknown[];
 
 beforeEach(() => {
   jest.useFakeTimers();
   database = { isLoggedIn: true, isStandby: false, writes: [], finishWrite: () => Promise.resolve() };
+  infos = [];
   warnings = [];
   const session = {
     query: async (text: string, [keyIds]: [readonly string[]] = [[]]): Promise<unknown> => {
@@ -29,7 +31,7 @@ beforeEach(() => {
     },
   };
   const within = (_kind: Kind, work: (given: typeof session) => Promise<unknown>): Promise<unknown> => work(session);
-  const logger = { log: () => undefined, warn: (entry: unknown) => warnings.push(entry) };
+  const logger = { log: (entry: unknown) => infos.push(entry), warn: (entry: unknown) => warnings.push(entry) };
   const asDatabase = Object.assign(database, { within }) as unknown as Database;
   keyUse = new KeyUse(asDatabase, logger as unknown as ServiceLogger);
   keyUse.onApplicationBootstrap();
@@ -79,7 +81,7 @@ it('a write begins only after the former write has ended, so that writes use one
   expect(database.writes).toEqual([['1'], ['2', '3']]);
 });
 
-it('after a failed write the next write is tried, and two failures in a row give one line in the log', async () => {
+it('after a failed write the next write is tried, and the log has one line for two failures, and one for their end', async () => {
   database.finishWrite = () => Promise.reject(new Error('permission denied'));
   for (const keyId of ['1', '2']) {
     keyUse.note(keyId);
@@ -92,6 +94,10 @@ it('after a failed write the next write is tried, and two failures in a row give
       reason: 'permission denied',
     }),
   ]);
+  database.finishWrite = () => Promise.resolve();
+  keyUse.note('3');
+  await jest.advanceTimersByTimeAsync(SECOND_MS);
+  expect(infos).toEqual([{ message: 'noting the use of API keys: works again', failures: 2 }]);
 });
 
 it('nothing is written or logged before the first login at the database', async () => {
