@@ -41,8 +41,8 @@ function start({ content = 'a', isAway = false } = {}) {
     database.duringQuestion();
     if (database.isAway) throw new Error('ECONNREFUSED');
     const result = await work(session, {} as EntityManager);
-    const isPoll = typeof result === 'string'; // a poll returns the revision
-    if (!isPoll) events.push('transaction ended');
+    const isReading = 'rows' in (result as object);
+    if (isReading) events.push('transaction ended');
     return result;
   };
   const logger = {

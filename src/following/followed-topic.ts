@@ -46,10 +46,14 @@ export interface FollowedTopicOptions<T, Rows> {
   readonly logger: ServiceLogger;
 }
 
-interface Reading<Rows> {
-  readonly rows: Rows;
+/** The answer of the database to a poll. */
+interface Answer {
   readonly revision: string;
   readonly askedAtMonotonicMs: number;
+}
+
+interface Reading<Rows> extends Answer {
+  readonly rows: Rows;
 }
 
 /** The value that is served. It is never changed, only replaced. */
@@ -63,9 +67,8 @@ interface Served<T> {
 }
 
 /**
- * Content that was read, but is not prepared: `prepare` is still running or has failed. If triggers were off, changed
- * content has the revision of the served content. So while content is unprepared, a poll with its revision does not
- * confirm `served`.
+ * Content that was read, but for which `prepare` has failed. If somebody has switched off the triggers that write
+ * revisions, this content may have the revision of `served`. So an equal revision does not confirm `served` then.
  */
 interface Unprepared {
   readonly revision: string;
@@ -133,9 +136,12 @@ export class FollowedTopic<T, Rows = unknown> {
   /** Polls, and reads all content if a reading is due. Returns false after a failure. */
   private async followOnce(signal: AbortSignal): Promise<boolean> {
     try {
-      const revision = await this.poll();
-      if (!this.isUnprepared(revision)) this.unprepared = undefined; // the database has other content now
-      if (this.isReadingDue(revision)) await this.readAndServe();
+      const answer = await this.poll();
+      if (answer.revision !== this.unprepared?.revision) {
+        this.unprepared = undefined; // the database has other content now
+        this.confirm(answer);
+      }
+      if (this.isReadingDue(answer)) await this.readAndServe();
       // While content is unprepared, polls succeed, but the failure of `prepare` lasts
       if (!this.unprepared) this.failure.noteSuccess();
       return true;
@@ -145,38 +151,36 @@ export class FollowedTopic<T, Rows = unknown> {
     }
   }
 
-  private async poll(): Promise<string> {
+  private async poll(): Promise<Answer> {
     try {
-      const revision = await this.askForRevision();
+      const answer = await this.askForRevision();
       this.wasPollAnswered = true;
-      return revision;
+      return answer;
     } catch (error) {
       this.wasPollAnswered = false;
       throw error;
     }
   }
 
-  /** Returns the revision. Corrects the clock, and confirms the served value if its revision is the same. */
-  private askForRevision(): Promise<string> {
+  /** Asks for the revision, and corrects the clock. */
+  private askForRevision(): Promise<Answer> {
     const { database, clock } = this.options;
     return database.within('poll', async (session) => {
       const askedAtMonotonicMs = performance.now();
       const { revision, databaseEpochMs } = await readRevision(session, this.name);
       clock.correct({ databaseEpochMs, askedAtMonotonicMs, answeredAtMonotonicMs: performance.now() });
-      const isConfirmed = revision === this.served?.revision && !this.isUnprepared(revision);
-      if (this.served && isConfirmed) this.served = { ...this.served, confirmedAtMonotonicMs: askedAtMonotonicMs };
-      return revision;
+      return { revision, askedAtMonotonicMs };
     });
   }
 
-  private isUnprepared(revision: string): boolean {
-    return revision === this.unprepared?.revision;
+  private confirm({ revision, askedAtMonotonicMs }: Answer): void {
+    if (revision !== this.served?.revision) return;
+    this.served = { ...this.served, confirmedAtMonotonicMs: askedAtMonotonicMs };
   }
 
-  private isReadingDue(revision: string): boolean {
+  private isReadingDue({ revision }: Answer): boolean {
     const nowMs = performance.now();
-    // Without this exception, each poll would read unprepared content again, because its revision is not served
-    if (revision === this.unprepared?.revision) return nowMs >= this.unprepared.readAgainAtMonotonicMs;
+    if (this.unprepared) return nowMs >= this.unprepared.readAgainAtMonotonicMs;
     return revision !== this.served?.revision || nowMs >= this.readDueAtMonotonicMs;
   }
 
