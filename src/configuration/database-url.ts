@@ -91,7 +91,7 @@ function parseConnectionString(text: string, subject: string): ConnectionFields 
     throw new Error(`${subject} names several hosts: name one that leads to the primary, such as HAProxy or PgBouncer`);
   }
   const describe = (error: NodeJS.ErrnoException) => `${subject} ${describeFault(error)}`;
-  // The option stops warnings about some sslmodes. `parse` throws if both the option and this parameter are given
+  // The option stops warnings about some sslmodes. With it `parse` throws if the text has the parameter of this name
   const useLibpqCompat = !text.includes('uselibpqcompat=');
   const parsed = readOrThrow(() => parse(replaceSystemAuthorities(text), { useLibpqCompat }), describe);
   const { password } = parsed; // a text, while the type of `toClientConfig` also allows a function
@@ -145,7 +145,7 @@ function replaceSystemAuthorities(text: string): string {
 
 /**
  * Returns TLS options. The modes `require` and `prefer` verify certificate and host name, as `verify-full` does. For
- * these two modes pg-connection-string skips checks, so only its `ca`, `cert` and `key` are used.
+ * these two modes pg-connection-string returns options that switch checks off. So we take only `ca`, `cert` and `key`.
  */
 function toTlsOptions(ssl: boolean | TlsFields | undefined, parsed: ConnectionOptions): ConnectionFields['ssl'] {
   const { sslmode } = parsed;

@@ -113,7 +113,7 @@ export class DemoDatabase {
           `${this.data} to start afresh.`,
       );
     }
-    // Without the key of the demo, this is the first start. Codes would say nothing: migrations may add codes
+    // Without the key of the demo, this is the first start. Codes do not show a first start: migrations may add some
     const { rowCount } = await session.query("select from api_key where client = 'demo' limit 1");
     if (rowCount === 0) await session.query(SAMPLES);
     await session.query(

@@ -58,7 +58,8 @@ function oneOf(...texts: readonly string[]): RegExp {
 }
 
 /**
- * Asserts that a reply is a problem document with all members of the interface document. Returns the document.
+ * Asserts that a reply is a problem document with all members that the interface document demands of a problem.
+ * Returns the document.
  * @param detail the pattern of the detail, for a route whose problems have sentences of their own
  */
 export function expectProblem(

@@ -75,7 +75,7 @@ export class Issuer {
     this.keySet.stop();
   }
 
-  /** @returns all keys, even if the wanted one is not among them; undefined if it is not known whether it exists */
+  /** @returns all keys, even if the wanted one is not among them; undefined if the fetch failed: the key may exist */
   async findNewKeys(keyId: string): Promise<SigningKeys | undefined> {
     return this.keySet.findNewKeys(keyId);
   }

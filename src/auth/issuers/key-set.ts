@@ -12,8 +12,8 @@ import {
 } from './signing-keys.js';
 
 /**
- * The time between the starts of two fetches. A withdrawn key is refused after at most 56 s: this interval, two fetches
- * of 10 s each, and a pause of 1 s. If you raise the interval, a withdrawn key is used longer than the promised minute.
+ * The time between the starts of two fetches. A key is dropped after two answers without it, so after at most 56 s:
+ * this interval, a fetch of 10 s, a pause of 1 s, and another fetch of 10 s. A minute is promised, so do not raise it.
  */
 export const REFRESH_INTERVAL_MS = 35_000;
 /** The time between the starts of two fetches after a failure. Unknown key ids cause at most one fetch in this time. */
@@ -31,8 +31,8 @@ const MAX_AGE_SECONDS = 24 * 3_600;
 
 /**
  * The result of the last fetch. It decides when the next fetch begins:
- * - `settled`: the fetched set has all keys in use. After `lacking` the state is always `settled`, whatever is lacking.
- *   Otherwise an issuer whose nodes have different keys would be asked each second.
+ * - `settled`: the fetched set has all keys in use, or the state before the fetch was `lacking`: otherwise an issuer
+ *   whose nodes have different keys would be asked each second.
  * - `lacking`: the fetched set lacks a key in use. The next fetch shows whether the key is withdrawn.
  * - `unusable`: there was no usable answer, or no key in use can verify a token.
  */
@@ -115,7 +115,8 @@ export class KeySet {
   /**
    * Fetches the keys if the key id is unknown, unless the last fetch began less than 5 s ago. Waits at most 2 s. A
    * fetch that takes longer is not interrupted.
-   * @returns all keys, even if the wanted one is not among them; undefined if it is not known whether it exists
+   * @returns all keys, even if the wanted one is not among them. Undefined if the fetch failed or takes longer: the
+   * wanted key may exist
    */
   async findNewKeys(keyId: string): Promise<SigningKeys | undefined> {
     await waitAtMost(MAX_CALLER_WAIT_MS, this.fetchIfUnknown(keyId));
@@ -174,7 +175,7 @@ export class KeySet {
   private async replaceKeys(usedKeys: readonly UsedKey[]): Promise<void> {
     const keys = await toSigningKeys(usedKeys.map(({ jwk }) => jwk));
     this.usedKeys = usedKeys;
-    this.state = this.findState(keys.usableCount);
+    this.state = this.findNextState(keys.usableCount);
     if (this.state === 'lacking') this.logLacking();
     // Equal keys do not replace the object: with a new object, each remembered token would be verified again
     if (isDeepStrictEqual(keys.document, this.signingKeys?.document)) return;
@@ -182,7 +183,7 @@ export class KeySet {
     this.signingKeys = keys;
   }
 
-  private findState(usableCount: number): State {
+  private findNextState(usableCount: number): State {
     if (usableCount === 0) return 'unusable';
     const isAnyLacking = this.usedKeys.some(({ lackedSinceMs }) => lackedSinceMs !== undefined);
     return isAnyLacking && this.state !== 'lacking' ? 'lacking' : 'settled';
