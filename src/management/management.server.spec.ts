@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
@@ -7,6 +6,7 @@ import { Metrics } from '../telemetry/metrics.js';
 import type { HealthService } from './health.service.js';
 import { ManagementServer } from './management.server.js';
 import { fetchReply } from '../../test/support/exchange.js';
+import { nextEvent } from '../../test/support/waiting.js';
 
 let metrics: Metrics;
 let unavailableReasons: string[];
@@ -29,11 +29,13 @@ beforeEach(async () => {
   } as unknown as HealthService;
   management = new ManagementServer(health, new Configuration(), metrics);
   management.server.listen(0, '127.0.0.1');
-  await once(management.server, 'listening');
+  await nextEvent(management.server, 'listening');
   url = `http://127.0.0.1:${(management.server.address() as AddressInfo).port}`;
 });
-afterEach(() => {
+afterEach(async () => {
+  const closing = nextEvent(management.server, 'close');
   management.close();
+  await closing;
 });
 
 it.each([
