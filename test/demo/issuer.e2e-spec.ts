@@ -147,7 +147,7 @@ describe('the local issuer', () => {
     async (name) => {
       expect(await run('demo/issuer-main.js', [], { ...environment, [name]: '' })).toMatchObject({
         status: 1,
-        stderr: `${name} of the local issuer is not set: see docker-compose.yml.\n`,
+        stderr: `${name} of the demo's issuer is not set: see docker-compose.yml.\n`,
       });
     },
   );

@@ -151,7 +151,7 @@ function nameCredential(kind: string, index: number, given: readonly string[]): 
 }
 
 const STATE_WIDTH = 7;
-const SUBJECT_WIDTH = 14; // of `access token 1`
+const SUBJECT_WIDTH = 13;
 const GAP = '  ';
 const REMEDY_INDENT = STATE_WIDTH + GAP.length + SUBJECT_WIDTH + GAP.length;
 

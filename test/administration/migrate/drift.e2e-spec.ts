@@ -143,7 +143,7 @@ describe('migrate drift', () => {
     expect(lines).toHaveLength(1_001);
     expect(lines[0]).toContain('"code": "2"'); // code 1 was changed more than 90 days ago
     expect(lines[999]).toContain('"code": "1001"');
-    expect(lines[1_000]).toBe('… and 2 later changes. To see them: --since and the time of the line above');
+    expect(lines[1_000]).toBe('… and 2 later changes. To see them, add --since and the time of the line above');
   });
 });
 
