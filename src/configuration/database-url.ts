@@ -91,7 +91,8 @@ function parseConnectionString(text: string, subject: string): ConnectionFields 
     throw new Error(`${subject} names several hosts: name one that leads to the primary, such as HAProxy or PgBouncer`);
   }
   const describe = (error: NodeJS.ErrnoException) => `${subject} ${describeFault(error)}`;
-  // The option stops warnings about some sslmodes. With it `parse` throws if the text has the parameter of this name
+  // This option stops warnings about some sslmodes. `parse` refuses the option together with the parameter
+  // uselibpqcompat, so it is set only without the parameter
   const useLibpqCompat = !text.includes('uselibpqcompat=');
   const parsed = readOrThrow(() => parse(replaceSystemAuthorities(text), { useLibpqCompat }), describe);
   const { password } = parsed; // a text, while the type of `toClientConfig` also allows a function
@@ -117,8 +118,8 @@ function assertCertificates({ ca, cert, key }: TlsFields, subject: string): void
 }
 
 /**
- * Returns whether the user or the password contains an unescaped #, / or ?. If such a string were parsed, messages
- * would show a part of the password as the port.
+ * Returns whether the text has an unescaped #, or the user or the password an unescaped / or ?. If such a string were
+ * parsed, messages would show a part of the password as the port.
  */
 function hasUnescapedDelimiter(text: string): boolean {
   const { path = '', query = '' } = PARTS.exec(text)?.groups ?? {};
@@ -144,8 +145,8 @@ function replaceSystemAuthorities(text: string): string {
 }
 
 /**
- * Returns TLS options. The modes `require` and `prefer` verify certificate and host name, as `verify-full` does. For
- * these two modes pg-connection-string returns options that switch checks off. So we take only `ca`, `cert` and `key`.
+ * Returns TLS options. We make the modes `require` and `prefer` as strict as `verify-full`. For these two modes
+ * pg-connection-string returns options that switch checks off, so we take only `ca`, `cert` and `key` from them.
  */
 function toTlsOptions(ssl: boolean | TlsFields | undefined, parsed: ConnectionOptions): ConnectionFields['ssl'] {
   const { sslmode } = parsed;

@@ -47,12 +47,12 @@ export interface FollowedTopicOptions<T, Rows> {
 }
 
 /** The answer of the database to a poll. */
-interface Answer {
+interface PollAnswer {
   readonly revision: string;
   readonly askedAtMonotonicMs: number;
 }
 
-interface Reading<Rows> extends Answer {
+interface Reading<Rows> extends PollAnswer {
   readonly rows: Rows;
 }
 
@@ -68,7 +68,8 @@ interface Served<T> {
 
 /**
  * Content that was read, but for which `prepare` has failed. If somebody has switched off the triggers that write
- * revisions, this content may have the revision of `served`. So an equal revision does not confirm `served` then.
+ * revisions, changed content keeps the revision of `served`. So a poll that finds the revision of this content does not
+ * confirm `served`, even if `served` has the same revision.
  */
 interface Unprepared {
   readonly revision: string;
@@ -151,7 +152,7 @@ export class FollowedTopic<T, Rows = unknown> {
     }
   }
 
-  private async poll(): Promise<Answer> {
+  private async poll(): Promise<PollAnswer> {
     try {
       const answer = await this.askForRevision();
       this.wasPollAnswered = true;
@@ -163,7 +164,7 @@ export class FollowedTopic<T, Rows = unknown> {
   }
 
   /** Asks for the revision, and corrects the clock. */
-  private askForRevision(): Promise<Answer> {
+  private askForRevision(): Promise<PollAnswer> {
     const { database, clock } = this.options;
     return database.within('poll', async (session) => {
       const askedAtMonotonicMs = performance.now();
@@ -173,12 +174,12 @@ export class FollowedTopic<T, Rows = unknown> {
     });
   }
 
-  private confirm({ revision, askedAtMonotonicMs }: Answer): void {
+  private confirm({ revision, askedAtMonotonicMs }: PollAnswer): void {
     if (revision !== this.served?.revision) return;
     this.served = { ...this.served, confirmedAtMonotonicMs: askedAtMonotonicMs };
   }
 
-  private isReadingDue({ revision }: Answer): boolean {
+  private isReadingDue({ revision }: PollAnswer): boolean {
     const nowMs = performance.now();
     if (this.unprepared) return nowMs >= this.unprepared.readAgainAtMonotonicMs;
     return revision !== this.served?.revision || nowMs >= this.readDueAtMonotonicMs;

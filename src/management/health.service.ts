@@ -45,7 +45,7 @@ export class HealthService {
       name: 'seconds_until_refusal',
       help:
         'Seconds until API keys (what="keys"), or the signing keys of an issuer, are too old to be used; 0 if they are ' +
-        'too old now. There is no series for API keys before their first reading',
+        'too old or missing. There is no series for API keys before their first reading',
       labelNames: ['what', 'issuer'],
       collect: (gauge) => {
         if (this.apiKeys.topic.value) gauge.set({ what: 'keys' }, this.apiKeys.secondsUntilRefusal);

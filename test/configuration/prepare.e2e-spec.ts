@@ -78,7 +78,7 @@ const PACKAGES_NEEDED = {
 
 it.each([
   { given: 'a later save of package-lock.json', change: () => touch('package-lock.json', Date.now() / 1_000 + 60) },
-  { given: 'a save of a source in the future', change: () => touch('src/one.ts', Date.now() / 1_000 + 1e8) },
+  { given: 'the time of a source was set to the future', change: () => touch('src/one.ts', Date.now() / 1_000 + 1e8) },
   { given: 'a file of an editor in src', change: () => write('src/.#one.ts', '') },
   { given: 'a test that is not built', change: () => write('src/one.spec.ts', '') },
   { given: 'npm prune --omit=dev', change: () => remove('node_modules/typescript', 'node_modules/of-this-platform') },

@@ -1,4 +1,5 @@
-// Reports what callers get while all codes change, and at times at which codes begin or end. The run never fails.
+// Only reports what callers get while all codes change, and at times at which codes begin or end: no result makes it
+// fail.
 import { skewedClock } from '../support/preload.js';
 import { flipCodes } from '../support/flipping.js';
 import { watchMoments } from '../support/effective-times.js';

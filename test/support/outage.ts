@@ -11,7 +11,7 @@ const LEAST_REQUESTS = 20;
 
 /**
  * Sends mixed traffic to the replicas while `fault` takes the database away and gives it back. `freshAfterMs` is the
- * time until a change after the outage is served.
+ * time from a change after the outage until it is served.
  */
 export async function sendTrafficDuring(
   fault: () => Promise<unknown>,

@@ -19,8 +19,8 @@ interface Options {
 }
 
 /**
- * Returns the result of the wait. After 30 s it writes to standard error for what it waits, and from which place in the
- * tests. Jest shows standard error immediately, but console.error only after the file.
+ * Returns the result of the wait. After 30 s it names what it waits for, and the line of the test, on standard error.
+ * Jest shows standard error immediately, but console.error only after the last test of the file.
  * @throws Error with the same facts, if the wait does not end within its limit
  */
 export async function limitWait<T>(

@@ -81,7 +81,7 @@ it('every metric has a name, labels and a help that dashboards and people rely o
     'gauge ready': '1 while callers can be answered',
     'gauge seconds_until_refusal what issuer':
       'Seconds until API keys (what="keys"), or the signing keys of an issuer, are too old to be used; ' +
-      '0 if they are too old now. There is no series for API keys before their first reading',
+      '0 if they are too old or missing. There is no series for API keys before their first reading',
     'gauge build_info version': 'Always 1, with the version of the service',
   });
 });

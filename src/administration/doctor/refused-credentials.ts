@@ -22,7 +22,7 @@ import { type CheckResult, fault, ok, warning } from './check-result.js';
 
 /** Texts in front of a credential, if somebody has copied the whole header field of a request. */
 const AUTHORIZATION = /^authorization: */i;
-const API_KEY = /^api-key: */i;
+const API_KEY_HEADER = /^api-key: */i;
 const SCHEME = /^bearer +/i;
 
 export interface GivenCredentials {
@@ -36,7 +36,7 @@ export async function readGivenCredentials(input: NodeJS.ReadableStream): Promis
   const tokens: string[] = [];
   for (const line of (await readAll(input)).split('\n')) {
     const header = line.trim();
-    const value = header.replace(AUTHORIZATION, '').replace(API_KEY, '');
+    const value = header.replace(AUTHORIZATION, '').replace(API_KEY_HEADER, '');
     const credential = value.replace(SCHEME, '');
     const isToken = AUTHORIZATION.test(header) || SCHEME.test(value) || credential.includes('.');
     if (credential !== '') (isToken ? tokens : keys).push(credential);

@@ -6,7 +6,8 @@ import { commandLine } from '../cli/program.js';
 
 /**
  * The owner of the tables is the role that owns pgmigrations. Before the first migration it is order_lookup_owner if
- * that role exists, else the present role. $1 is `set`, or `member` if PostgreSQL is older than 16.
+ * that role exists, else the present role: SET_OWNER (transactions.ts) finds it in the same way. $1 is `set`, or
+ * `member` if PostgreSQL is older than 16.
  */
 const OWNERSHIP = `
   select
@@ -42,7 +43,7 @@ interface Ownership {
   readonly isFirst: boolean;
   readonly maySetRole: boolean;
   readonly mayCreate: boolean;
-  /** True if the owner is a superuser, or a member of the present role. */
+  /** True if the owner is a member of the present role, or a superuser. */
   readonly ownerIsMember: boolean;
 }
 
@@ -74,8 +75,8 @@ function describeRemedy({ role, owner, ownerIsMember }: Ownership, knowsSetOptio
   if (role === DOCUMENTED_OWNER) {
     return `${commandLine('doctor')} prints the statements that give the tables to ${role}.`;
   }
-  // If the owner is a member of the present role, PostgreSQL refuses the grant. If the owner is a superuser, the grant
-  // would make the present role a superuser
+  // An owner that is a member of this role cannot be granted to it. If the owner is a superuser, the grant would let
+  // this role act as a superuser
   if (ownerIsMember) return `Connect as ${owner}.`;
   const grant = `grant ${owner} to ${role}${knowsSetOption ? ' with set true' : ''};`;
   return `Connect as ${owner}, or run as an administrator: ${grant}`;

@@ -72,7 +72,7 @@ it('says what it has undone if a later migration of the list is not the one that
   await applyPending(address);
   await expect(undo(['0102_third', '0100_first'])).rejects.toThrow(
     '0101_second would be undone, but 0100_first was shown: another run has applied or undone a migration. ' +
-      '0102_third stays undone. Run this again.',
+      'Already undone: 0102_third. Run this again.',
   );
   expect((await applied()).slice(-2)).toEqual(['0100_first', '0101_second']);
 });

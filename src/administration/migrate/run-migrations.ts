@@ -95,7 +95,7 @@ export function undo(
       return;
     }
     // node-pg-migrate commits each migration before it loads the next one, so those that were begun are undone
-    const outcome = begun.length === 0 ? 'Nothing was undone' : `${begun.join(', ')} stays undone`;
+    const outcome = begun.length === 0 ? 'Nothing was undone' : `Already undone: ${begun.join(', ')}`;
     throw new OperatorError(
       `${name} would be undone, but ${expectedName} was shown: another run has applied or undone a migration. ` +
         `${outcome}. Run this again.`,
@@ -183,8 +183,8 @@ async function run(database: Database, { direction, count, check, report }: Run)
     progress.end();
     return done.map(({ name }) => name);
   };
-  // A hot standby refuses the kind `dryRun`, so the message names the standby. With `read`, this line would succeed
-  // there, and the message would blame the first migration
+  // A hot standby refuses the kind `dryRun`, so people read that the server is a standby. With `read` this line would
+  // pass there, and people would read that the first migration is at fault
   await database.within('dryRun', assertOwner);
   return database.borrow(async (session) => {
     try {

@@ -68,7 +68,7 @@ const UTF8_READ_AS_WINDOWS_1252 = {
 const UTF8_READ_WRONGLY = {
   asMacOsRoman: /(?:√|‚Ä)\P{ASCII}/u, // Z√ºrich, which was Zürich
   asCodePage850: /[├┬]\P{ASCII}/u, // Z├╝rich, which was Zürich
-  // Each Cyrillic letter becomes Р or С and another character. Three such pairs are needed, because СССР has two
+  // Each Cyrillic letter becomes Р or С and another character. Two such pairs are not enough, because СССР looks so
   asWindows1251: /(?:[\u0420\u0421]\P{ASCII}){3}/u, // РЎРІСЏР·СЊ, which was Связь
   replacementCharactersAsGbk: /锟斤拷/u, // 锟斤拷, which was U+FFFD twice
 };

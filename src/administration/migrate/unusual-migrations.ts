@@ -37,7 +37,7 @@ export function markEarlyNames(pending: readonly string[], applied: readonly str
   return marks;
 }
 
-/** Returns a sentence for each time without a zone, if a value or code begins or ends then, and none did before. */
+/** Returns a sentence for each time without a zone in the migrations at which a value or code newly begins or ends. */
 export function markTimesWithoutZone(migrations: readonly Migration[], before: CodeRows, after: CodeRows): string[] {
   const formerTimes = findTimes(before);
   const newTimes = new Set([...findTimes(after)].filter((timeMs) => !formerTimes.has(timeMs)));

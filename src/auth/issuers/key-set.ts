@@ -18,7 +18,7 @@ import {
 export const REFRESH_INTERVAL_MS = 35_000;
 /** The time between the starts of two fetches after a failure. Unknown key ids cause at most one fetch in this time. */
 export const RETRY_INTERVAL_MS = 5_000;
-/** The least pause after a fetch. If a key id is unknown, or the address changes, the next fetch begins earlier. */
+/** The least pause before a fetch by the timer. A fetch for an unknown key id or a new address does not wait for it. */
 const MIN_PAUSE_MS = 1_000;
 /**
  * A key is dropped if two answers in a row lack it, and their fetches began at least this long apart.
@@ -31,9 +31,9 @@ const MAX_AGE_SECONDS = 24 * 3_600;
 
 /**
  * The result of the last fetch. It decides when the next fetch begins:
- * - `settled`: the fetched set has all keys in use, or the state before the fetch was `lacking`: otherwise an issuer
- *   whose nodes have different keys would be asked each second.
- * - `lacking`: the fetched set lacks a key in use. The next fetch shows whether the key is withdrawn.
+ * - `settled`: the fetched set has all keys in use, or it is the second in a row that lacks keys. A third fetch soon
+ *   would not help: an issuer whose nodes have different keys would be asked each second.
+ * - `lacking`: the fetched set is the first that lacks a key in use. The next fetch shows whether the key is withdrawn.
  * - `unusable`: there was no usable answer, or no key in use can verify a token.
  */
 type State = 'settled' | 'lacking' | 'unusable';

@@ -88,8 +88,8 @@ describe('a plan, while others use the database,', () => {
   });
 });
 
-describe('a plan leaves no lock, and ends,', () => {
-  it('if it is killed', async () => {
+describe('the session of a plan ends, and leaves no lock,', () => {
+  it('if the plan is killed', async () => {
     addSlowFile('lock table communication_code');
     const running = copy.start('migrate', 'plan');
     await untilMigrationSleeps(running.ended);
