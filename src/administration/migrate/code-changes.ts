@@ -51,7 +51,7 @@ type ScheduledChange = Change & { readonly at: string };
 
 /** A change that is at least this many days ahead does not break clients. */
 export const NOTICE_DAYS = 30;
-const NOTICE_MS = NOTICE_DAYS * 86_400_000;
+export const NOTICE_MS = NOTICE_DAYS * 86_400_000;
 const REMOVAL_BREAKS = 'orders and clients may still contain it';
 const ORDER_BREAKS = 'clients that read by position get another value';
 

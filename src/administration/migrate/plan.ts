@@ -8,7 +8,7 @@ import { type Limits, describeKind } from '../../database/transactions.js';
 import { CODE_TABLES, type CodeRows, assertAreas, readCodes } from '../../lookups/code-rows.js';
 import { OperatorError, toMessage } from '../../telemetry/error-message.js';
 import { readClock, readColumn, withDatabase } from '../cli/connection.js';
-import { type Change, NOTICE_DAYS, findChanges } from './code-changes.js';
+import { type Change, NOTICE_MS, findChanges } from './code-changes.js';
 import { dryRun, explainDryRunError, hasGivenUp, tryMigrations } from './dry-run.js';
 import { type Direction, assertMigrations, readMigration } from './migration-files.js';
 import { type MigrationState, readState } from './migration-state.js';
@@ -35,18 +35,19 @@ const NO_CODES: CodeRows = { properties: [], values: [], records: [] };
 const EMPTY_PLAN = { migrations: [], changes: [], refusals: [], marks: [], canBreakClients: false };
 const REVISION = `select stamp::text from public.revision where topic = 'codes'`;
 
-/** The keys in force now. An end after NOTICE_DAYS counts as an end after exactly this time: it breaks nobody. */
 const KEYS_IN_FORCE = `
   select pg_catalog.concat_ws(' ', id, encode(key_hash, 'hex')) as identity, client,
-    extract(epoch from least(expires_at, revoked_at, now() + interval '${NOTICE_DAYS} days'))::float8 as "endsAtSeconds"
+    extract(epoch from least(expires_at, revoked_at))::float8 * 1000 as "endsAtMs"
   from public.api_key
   where coalesce(least(expires_at, revoked_at), 'infinity') > now()`;
 
+/** A key with which the service accepts calls now. */
 interface KeyInForce {
   /** The id and the hash. A key with another hash is another key. */
   readonly identity: string;
   readonly client: string;
-  readonly endsAtSeconds: number;
+  /** Null if the key has no end. */
+  readonly endsAtMs: number | null;
 }
 
 /** The result of a reading that may fail, for example because a migration removes the table. */
@@ -59,6 +60,7 @@ interface Seen {
 }
 
 interface Committed extends Seen {
+  readonly nowMs: number;
   readonly state: MigrationState;
   readonly revision: Attempt<string[]>;
 }
@@ -108,6 +110,7 @@ async function readCommitted(database: Database, limits: Partial<Limits>): Promi
         // `readSeen` must be the first, because it locks the code tables before the snapshot is taken. It ends with a
         // rollback, which releases the lock. If TRUNCATE came then, a later reading would find the tables empty
         ...(await readSeen(session, manager)),
+        nowMs: await readClock(session),
         revision: await attempt(session, () => readColumn(session, REVISION)),
         state: await readState(session),
       }),
@@ -184,24 +187,28 @@ function describeFaults({ codes, keys }: Seen): string[] {
 }
 
 /**
- * Names the clients whose keys the migrations revoke, delete or change, or make end earlier and within NOTICE_DAYS. If
- * `after` lacks the key, too, somebody else has revoked it meanwhile, so it is left out.
+ * Names the clients whose keys the migrations revoke, delete or change, or make end earlier. An end after NOTICE_DAYS
+ * breaks nobody. If somebody else made a key end meanwhile, that end is no fault of the migrations.
  */
 function describeLostKeys(before: Committed, tried: Seen, after: Committed): string[] {
   if ('fault' in before.keys || 'fault' in tried.keys) return [];
   const ends = mapEnds(tried.keys);
   const committedEnds = mapEnds(after.keys);
-  const lost = before.keys.value.filter((key) => isLost(key, ends) && !isLost(key, committedEnds));
+  const noticedMs = before.nowMs + NOTICE_MS;
+  const lost = before.keys.value.filter((key) => {
+    const { identity } = key;
+    const expectedEndMs = Math.min(getEnd(key), committedEnds.get(identity) ?? -Infinity, noticedMs);
+    return (ends.get(identity) ?? -Infinity) < expectedEndMs;
+  });
   if (lost.length === 0) return [];
   const clients = [...new Set(lost.map(({ client }) => client))].sort();
   return [`callers will be refused: keys of ${clients.join(', ')}`];
 }
 
 function mapEnds(keys: Attempt<readonly KeyInForce[]>): Map<string, number> {
-  return new Map('value' in keys ? keys.value.map(({ identity, endsAtSeconds }) => [identity, endsAtSeconds]) : []);
+  return new Map('value' in keys ? keys.value.map((key) => [key.identity, getEnd(key)]) : []);
 }
 
-/** Returns whether a key is gone, or ends earlier than before. */
-function isLost({ identity, endsAtSeconds }: KeyInForce, ends: ReadonlyMap<string, number>): boolean {
-  return (ends.get(identity) ?? -Infinity) < endsAtSeconds;
+function getEnd({ endsAtMs }: KeyInForce): number {
+  return endsAtMs ?? Infinity;
 }

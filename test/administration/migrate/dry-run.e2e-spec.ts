@@ -1,11 +1,10 @@
 // Tests plans while other sessions use the database, and plans that end early.
 import { describe, expect, it } from '@jest/globals';
 import { issueKey } from '../../support/api-keys.js';
-import type { Outcome } from '../../support/program.js';
+import { type Outcome, endOf } from '../../support/program.js';
 import { useProgramCopy } from '../../support/project-copy.js';
 import { Proxy } from '../../support/proxy.js';
 import { until } from '../../support/until.js';
-import { endOf } from '../../support/program.js';
 
 const { copy, database } = await useProgramCopy(({ urlOf }) => urlOf('order_lookup_owner'));
 
@@ -55,6 +54,14 @@ describe('a plan, while others use the database,', () => {
     expect(await planning).toMatchObject({ status: 0, stdout: expect.stringContaining('Callers see no difference.') });
   });
 
+  it('reports a key that the migration deletes, also if somebody else rotates it during the plan', async () => {
+    const { id } = await issueKey(database, { client: 'Rotated' });
+    const rotate = () =>
+      database.query(`update api_key set revoked_at = now() + interval '7 days' where id = $1`, [id]);
+    const planning = planDuring(rotate, `delete from api_key where id = '${id}';`);
+    expect(await planning).toMatchObject({ status: 2, stdout: expect.stringContaining('keys of Rotated\n') });
+  });
+
   it('says that it has to be repeated if somebody changes codes during the plan', async () => {
     const planning = planDuring(() => database.addValue('Between'));
     expect(await planning).toEqual({
@@ -64,12 +71,12 @@ describe('a plan, while others use the database,', () => {
     });
   });
 
-  /** Runs a plan whose migration waits for a lock until `act` is done. */
-  async function planDuring(act: () => Promise<unknown>): Promise<Outcome> {
+  /** Runs a plan whose migration waits for a lock until `act` is done, and then runs the SQL. */
+  async function planDuring(act: () => Promise<unknown>, sql = ''): Promise<Outcome> {
     const holder = await database.session();
     await holder.query(`select pg_advisory_lock(${LOCK})`);
     // On a slow machine the wait would reach the usual lock_timeout
-    copy.add('0100_wait', `set local lock_timeout = 0; select pg_advisory_xact_lock(${LOCK});`);
+    copy.add('0100_wait', `set local lock_timeout = 0; select pg_advisory_xact_lock(${LOCK}); ${sql}`);
     const planning = plan();
     const waiting = `select ${FROM_OUR_SESSIONS} and wait_event = 'advisory'`;
     await until(async () => (await database.query(waiting)).length > 0, { during: planning });
