@@ -133,7 +133,7 @@ describe('the settings of npm are not options of a command:', () => {
   ])('$line with $setting=true', async ({ line, setting, result }) => {
     const [program = '', ...words] = line.split(' ');
     copy.environment = { DATABASE_URL: database.url, npm_lifecycle_event: program, [setting]: 'true' };
-    expect(await copy.start(program, ...words).ended).toMatchObject(result);
+    expect(await endOf(copy.start(program, ...words))).toMatchObject(result);
   });
 });
 

@@ -10,7 +10,7 @@ import { runLine } from '../support/local-program.js';
 import { PATHS } from '../support/paths.js';
 import { freePort } from '../support/ports.js';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.js';
-import { startProgram } from '../support/program.js';
+import { endOf, startProgram } from '../support/program.js';
 import { until } from '../support/until.js';
 import { processWorld } from '../support/test-world.js';
 
@@ -41,12 +41,12 @@ default_pool_size = 1
   );
   chmodSync(folder, 0o755);
   const asUser = userInfo().uid === 0 ? ['-u', 'nobody'] : []; // PgBouncer refuses to run as root
-  const { child, ended } = startProgram(['pgbouncer', '-q', ...asUser, file], folder, {});
+  const pooler = startProgram(['pgbouncer', '-q', ...asUser, file], folder, {});
   const pooled = Object.assign(new URL(url), { port: String(listenPort) }).href;
   await until(async () => (await queryAt(pooled, 'select')).length === 1);
   const stop = async (): Promise<void> => {
-    child.kill('SIGINT');
-    await ended;
+    pooler.child.kill('SIGINT');
+    await endOf(pooler);
     rmSync(folder, { recursive: true });
   };
   return { url: pooled, stop };

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Certificate } from './certificates.js';
 import { readBlocks } from './pages.js';
 import { freePort } from './ports.js';
-import { startProgram, readText } from './program.js';
+import { endOf, readText, startProgram } from './program.js';
 import { until } from './until.js';
 
 const PROGRAMS = {
@@ -101,7 +101,8 @@ export const withUnlimitedCaller = (configuration: string, address: string): str
 
 /** Starts a program that listens on the port, and waits until it or a replica answers. */
 async function serve(command: string[], folder: string, port: number): Promise<Front> {
-  const { child, ended, output } = startProgram(command, folder, { HOME: folder });
+  const gateway = startProgram(command, folder, { HOME: folder });
+  const { child, output } = gateway;
   const url = `http://127.0.0.1:${port}`;
   await until(async () => {
     const hasEnded = child.exitCode !== null;
@@ -111,7 +112,7 @@ async function serve(command: string[], folder: string, port: number): Promise<F
   if (child.exitCode !== null) throw new Error(`${command[0]}: ${output.stderr}`);
   const stop = async (): Promise<void> => {
     child.kill('SIGTERM');
-    await ended;
+    await endOf(gateway);
     rmSync(folder, { recursive: true, force: true });
   };
   return { url, folder, stop };

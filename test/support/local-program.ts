@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import type { ProgramIo, ProgramName } from '../../src/administration/cli/program.js';
 import { type Outcome, PROJECT, cleanEnvironment } from './program.js';
+import { limitWait } from './waiting.js';
 
 interface LocalRun {
   readonly program: ProgramName;
@@ -49,7 +50,10 @@ export async function runLocally({
     stderr: stderr.stream,
   };
   const module = (await import(join(folder, `dist/administration/${program}.program.js`))) as Runs;
-  await module[RUNS[program]](io);
+  await limitWait(
+    () => `the end of ${program} ${words.join(' ')}. Its output so far: ${stdout.text()}${stderr.text()}`,
+    () => module[RUNS[program]](io),
+  );
   return { status: Number(io.exitCode ?? 0), stdout: stdout.text(), stderr: stderr.text() };
 }
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { limitWait } from './waiting.ts';
+import { WAIT_LIMIT_MS, limitWait } from './waiting.ts';
 
 export const PROJECT = process.cwd();
 
@@ -46,13 +46,14 @@ export function startProgram(
   return { child, output, ended };
 }
 
-/** Waits until a program ends. If it does not end in time, kills it, and the error has its output. */
-export async function endOf({ child, output, ended }: RunningProgram): Promise<Outcome> {
-  const name = child.spawnargs.slice(1).join(' ');
+/** Waits until a program ends. After the limit the error has its output, and the program is killed, but no child of it. */
+export async function endOf({ child, output, ended }: RunningProgram, limitMs = WAIT_LIMIT_MS): Promise<Outcome> {
+  const name = child.spawnargs.join(' ');
   try {
     return await limitWait(
       () => `the end of ${name}. Its output so far: ${output.stdout}${output.stderr}`,
       () => ended,
+      { limitMs },
     );
   } finally {
     child.kill('SIGKILL'); // does nothing if the program has ended
@@ -64,5 +65,9 @@ export const run = (program: string, words: string[], environment: Record<string
   endOf(startProgram([process.execPath, `dist/${program}`, ...words], PROJECT, environment));
 
 /** Runs a command as a person types it. */
-export const shell = (command: string, folder: string, environment: Record<string, string>): Promise<Outcome> =>
-  endOf(startProgram(['sh', '-c', command], folder, environment));
+export const shell = (
+  command: string,
+  folder: string,
+  environment: Record<string, string>,
+  limitMs?: number,
+): Promise<Outcome> => endOf(startProgram(['sh', '-c', command], folder, environment), limitMs);

@@ -52,7 +52,12 @@ export class Reader {
       };
       socket.on('data', onData).once('close', onClose).write(request);
     };
-    return limitWait(`a whole answer to ${request.toString().split('\r\n', 1)[0]}`, () => new Promise(wait));
+    const replying = limitWait(
+      () => `a whole answer to ${request.toString().split('\r\n', 1)[0]}`,
+      () => new Promise(wait),
+    );
+    replying.catch(() => socket.destroy()); // a late answer would be taken for that of the next request
+    return replying;
   }
 
   send(part: string): void {

@@ -1,5 +1,5 @@
 import { inspect, types } from 'node:util';
-import { limitWait } from './waiting.js';
+import { WAIT_LIMIT_MS, limitWait } from './waiting.js';
 
 interface Options {
   /** The fixed pause between two checks, for a test that measures the time itself. */
@@ -12,11 +12,15 @@ interface Options {
   readonly limitMs?: number;
 }
 
+/** The last checks come in short pauses, beginning this long before the limit, so that the limit is the true one. */
+const LAST_CHECKS_MS = 1_000;
+
 /** A condition for which a test waits. `error` is the reason why the last check failed. */
 interface Waiting {
   readonly holds: () => Promise<boolean>;
   readonly what: () => string;
   isOver: boolean;
+  isChecking: boolean;
   /** The result or the error of `during`. */
   end?: unknown;
   error?: unknown;
@@ -29,16 +33,16 @@ const waitings = new Set<Waiting>();
  */
 export async function until(
   holds: () => Promise<boolean>,
-  { everyMs, what = () => holds.toString(), during, limitMs }: Options = {},
+  { everyMs, what = () => holds.toString(), during, limitMs = WAIT_LIMIT_MS }: Options = {},
 ): Promise<void> {
-  const waiting: Waiting = { holds, what, isOver: false };
+  const waiting: Waiting = { holds, what, isOver: false, isChecking: false };
   waitings.add(waiting);
   if (during) void noteEnd(waiting, during);
   try {
     await limitWait(
       () => describe(waiting),
-      () => ask(waiting, everyMs),
-      limitMs === undefined ? {} : { limitMs },
+      () => ask(waiting, { everyMs, limitMs }),
+      { limitMs },
     );
   } finally {
     waiting.isOver = true;
@@ -46,9 +50,12 @@ export async function until(
   }
 }
 
-/** Returns the condition. If the last check has failed, adds its error. */
-function describe({ what, error }: Waiting): string {
-  return error === undefined ? what() : `${what()}\nThe last check failed: ${describeError(error)}`;
+/** Returns the condition, and what the last check says about it. */
+function describe({ what, isChecking, error }: Waiting): string {
+  const lines = [what()];
+  if (isChecking) lines.push('The last check has not ended.');
+  if (error !== undefined) lines.push(`The last check failed: ${describeError(error)}`);
+  return lines.join('\n');
 }
 
 /** Returns only the stack of an error of `expect`, because `inspect` would repeat the compared values. */
@@ -65,24 +72,35 @@ async function noteEnd(waiting: Waiting, during: Promise<unknown>): Promise<void
   }
 }
 
-async function ask(waiting: Waiting, everyMs: number | undefined): Promise<void> {
+async function ask(waiting: Waiting, { everyMs, limitMs }: { everyMs: number | undefined; limitMs: number }) {
   const startedAtMs = performance.now();
   while (!waiting.isOver) {
     // If the work ends during the check, one more check sees its last effects
     const hasEnded = 'end' in waiting;
-    try {
-      if (await waiting.holds()) return;
-      delete waiting.error;
-    } catch (error) {
-      waiting.error = error;
-    }
+    if (await check(waiting)) return;
     if (hasEnded) {
       throw new Error(`The work has ended, and this never was true: ${describe(waiting)}\n${inspect(waiting.end)}`);
     }
-    const pauseMs = everyMs ?? Math.max(20, (performance.now() - startedAtMs) / 10);
+    const passedMs = performance.now() - startedAtMs;
+    const pauseMs = everyMs ?? Math.max(20, Math.min(passedMs / 10, limitMs - LAST_CHECKS_MS - passedMs));
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
   throw new Error(`the test has ended: ${describe(waiting)}`);
+}
+
+/** Returns whether the condition is true. Keeps the error of a check that fails. */
+async function check(waiting: Waiting): Promise<boolean> {
+  waiting.isChecking = true;
+  try {
+    const isTrue = await waiting.holds();
+    delete waiting.error;
+    return isTrue;
+  } catch (error) {
+    waiting.error = error;
+    return false;
+  } finally {
+    waiting.isChecking = false;
+  }
 }
 
 /** Ends the waits of a test that ran out of time, so that the test's other hooks can clean up. */

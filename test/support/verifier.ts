@@ -87,12 +87,14 @@ export class Verifier {
   }
 
   /** Waits for a condition that a running request makes true. */
-  until(holds: () => boolean | Promise<boolean>): Promise<void> {
-    return limitWait(holds.toString(), async () => {
+  async until(holds: () => boolean | Promise<boolean>): Promise<void> {
+    const ended = new AbortController();
+    const wait = async (): Promise<void> => {
       do {
         await turn();
-      } while (!(await holds()));
-    });
+      } while (!ended.signal.aborted && !(await holds()));
+    };
+    await limitWait(holds.toString(), wait).finally(() => ended.abort());
   }
 
   /** Moves the clock forward by seconds. Returns the seconds in which the first issuer was asked for its keys. */

@@ -6,7 +6,7 @@ import { clearTimeout, setTimeout } from 'node:timers';
 const SAID_AFTER_MS = 30_000;
 
 /**
- * The time after which a wait of a test fails, and says what never came. On a quiet machine no wait takes 10 s. Keep
+ * The time after which a wait of a test fails, and says what never came. On a quiet machine no wait takes 20 s. Keep
  * this limit below those of time-limits.ts, because Jest's error at those limits does not say for what the test waited.
  */
 export const WAIT_LIMIT_MS = 45_000;
@@ -28,8 +28,8 @@ export async function limitWait<T>(
   wait: () => Promise<T>,
   { afterMs = SAID_AFTER_MS, say = (text) => void process.stderr.write(text), limitMs = WAIT_LIMIT_MS }: Options = {},
 ): Promise<T> {
-  const place = describeTest(new Error('here').stack ?? '');
-  const describe = (): string => `${place}: ${typeof what === 'string' ? what : what()}`;
+  const here = new Error('here');
+  const describe = (): string => `${describeTest(here.stack ?? '')}: ${describeWhat(what)}`;
   const saying = setTimeout(() => say(`\nStill waiting after ${afterMs / 1_000} s, ${describe()}\n`), afterMs);
   let failing: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_resolve, reject) => {
@@ -50,6 +50,14 @@ export async function limitWait<T>(
  */
 export const nextEvent = (emitter: EventEmitter, name: string): Promise<unknown[]> =>
   limitWait(`the event ${name} of ${emitter.constructor.name}`, () => once(emitter, name));
+
+function describeWhat(what: string | (() => string)): string {
+  try {
+    return typeof what === 'string' ? what : what();
+  } catch (error) {
+    return String(error); // thrown in a timer, it would end the test run, and the wait would stay
+  }
+}
 
 /** Returns the line of the test's file at which the wait began. If no such line is known, returns the file. */
 function describeTest(stack: string): string {

@@ -40,7 +40,7 @@ it.each([
   const { child, output } = startProgram([process.execPath, ...words], PROJECT, {});
   child.stdout?.[act]();
   const printed = nextEvent(child.stderr as Readable, 'end');
-  setTimeout(() => child.kill('SIGKILL'), 60_000).unref(); // if the reader blocks the program, it never ends
+  setTimeout(() => child.kill('SIGKILL'), 40_000).unref(); // if the reader blocks the program, it never ends
   expect(await nextEvent(child, 'exit')).toEqual([0, null]);
   await printed;
   // Some of the 100 lines are not dropped, because the buffers of the kernel and of a paused reader may still take them

@@ -18,6 +18,8 @@ import { processWorld } from '../support/test-world.js';
 const SAMPLE = `insert into communication_code values ('SAMPLE-DELIVERY', 'CONFIRMED', 'Sample: confirmed')`;
 const world = processWorld({ prepare: (database) => database.query(SAMPLE) });
 const folder = useTestFolder();
+/** The limit of a command of the page, which may install packages. */
+const INSTALLATION_LIMIT_MS = 600_000;
 
 it.each([
   { name: 'openapi.yaml', source: () => readText('src/documentation/openapi.yaml') },
@@ -91,7 +93,12 @@ describe('the clients of docs/integrators.md, in an empty folder', () => {
   const [generate = '', program = '', compileAndRun = '', python = ''] = blocks.map(({ text }) => text);
   const stdout = 'CONFIRMED Sample: confirmed\n';
   const here = (command: string, environment: Record<string, string> = {}) =>
-    shell(command, folder, { API: world.service.url, KEY: world.key.key, TOKEN: world.token, ...environment });
+    shell(
+      command,
+      folder,
+      { API: world.service.url, KEY: world.key.key, TOKEN: world.token, ...environment },
+      INSTALLATION_LIMIT_MS,
+    );
   /** A gateway whose service does not run. */
   const gateway = createServer((_request, response) => {
     response.writeHead(502, { 'Content-Type': 'text/html' }).end('<html>502 Bad Gateway</html>');

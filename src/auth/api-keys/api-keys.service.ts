@@ -21,8 +21,8 @@ export interface ListedKey extends Caller {
 export type KeyList = ReadonlyMap<string, ListedKey>;
 
 /**
- * Verifies API keys in memory. A revoked key is refused within a second. If the database cannot be read, keys are
- * accepted for API_KEY_MAX_AGE_SECONDS.
+ * Verifies API keys in memory. A revoked key is refused within a second. While the database is away, keys are accepted
+ * for API_KEY_MAX_AGE_SECONDS.
  */
 @Injectable()
 export class ApiKeysService {
@@ -79,7 +79,7 @@ export class ApiKeysService {
     return undefined;
   }
 
-  /** The seconds for which keys are still accepted if the database cannot be read; 0 if no key is accepted now. */
+  /** The seconds for which keys are still accepted if the database stays away; 0 if no key is accepted now. */
   get secondsUntilRefusal(): number {
     return Math.max(0, this.maxAgeSeconds - this.topic.ageSeconds);
   }
