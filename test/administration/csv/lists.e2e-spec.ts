@@ -275,6 +275,11 @@ describe('migrate new --from', () => {
       text: `${CODES_HEADER}\nA,"B\n",c,,\nA,C\0,c,,`,
       fault: /^line 4: the file contains U\+0000, as a file in UTF-16 does\./,
     },
+    {
+      what: 'the character U+0000 at its beginning',
+      text: `\0${CODES_HEADER}`,
+      fault: /^line 1: the file contains U\+0000/,
+    },
   ])('refuses $what, and names the line', async ({ text, fault }) => {
     expect(await findFaults(text)).toEqual([expect.stringMatching(fault)]);
   });
