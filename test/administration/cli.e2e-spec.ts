@@ -37,7 +37,7 @@ it.each([
 
 it.each([
   { line: 'migrate check', usage: '[options]', options: [] },
-  { line: 'migrate down', usage: '[options] [COUNT]', options: ['--yes'] },
+  { line: 'migrate down', usage: '[options] [COUNT]', options: ['--yes', '--full'] },
   { line: 'migrate drift', usage: '[options]', options: ['--since <DATE>'] },
   { line: 'migrate new', usage: '[options] <NAME>', options: ['--from <FILE.csv>', '--complete'] },
   { line: 'migrate plan', usage: '[options]', options: ['--full', '--json'] },

@@ -16,6 +16,11 @@ const CLOCK_SET_BACK =
   'last ones. Nothing was undone. To correct the times, run as the owner: update pgmigrations as one ' +
   'set run_on = (select max(run_on) from pgmigrations where id <= one.id);';
 
+interface DownOptions {
+  readonly yes?: boolean;
+  readonly full?: boolean;
+}
+
 export function createDown(io: ProgramIo): Command {
   return new Command('down')
     .description(
@@ -23,18 +28,20 @@ export function createDown(io: ProgramIo): Command {
     )
     .argument('[COUNT]', 'from 1 to 9999', parseCount, 1)
     .option('--yes', 'do not ask; needed without a terminal')
-    .action((count: number, { yes = false }: { yes?: boolean }) =>
-      withDatabase((database) => undoLast(io, database, count, yes), io.env),
+    .option('--full', 'show every line')
+    .action((count: number, options: DownOptions) =>
+      withDatabase((database) => undoLast(io, database, count, options), io.env),
     );
 }
 
-async function undoLast(io: ProgramIo, database: Database, count: number, isYesGiven: boolean): Promise<void> {
+async function undoLast(io: ProgramIo, database: Database, count: number, options: DownOptions): Promise<void> {
+  const { yes: isYesGiven = false, full: isFull = false } = options;
   const plan = await planDown(database, (state) => selectLast(state, count));
   if (plan.migrations.length === 0) {
     print(io, 'Nothing to do.');
     return;
   }
-  showPlan(io, plan);
+  showPlan(io, plan, isFull);
   const { stdin: input, stdout: output } = io;
   const isConfirmed = isYesGiven || (await isAgreed('Undo this? (yes or no) ', { input, output }));
   if (!isConfirmed) throw new OperatorError('Nothing was undone. Without a terminal, add --yes.');
@@ -58,8 +65,8 @@ function selectLast(state: MigrationState, count: number): readonly string[] {
   return names;
 }
 
-function showPlan({ env, stdout }: ProgramIo, plan: Plan): void {
+function showPlan({ env, stdout }: ProgramIo, plan: Plan, isFull: boolean): void {
   const title = `To undo in ${describeTarget(env)}: ${plan.migrations.join(', ')}`;
-  const lines = [title, ...describeEffects(plan, { isFull: false })];
+  const lines = [title, ...describeEffects(plan, { isFull })];
   stdout.write(`${lines.join('\n')}\n\n`); // an empty line before the question or the outcome
 }
