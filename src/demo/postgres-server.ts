@@ -105,6 +105,7 @@ export class PostgresServer {
   async stop(): Promise<void> {
     if (this.lockFile) await this.control('stop', ['-m', 'fast']);
     else if (this.startedProcess) endProcess(this.startedProcess); // somebody deleted the folder
+    this.startedProcess = undefined; // later another process may have this id
   }
 
   private async control(action: 'start' | 'stop', words: readonly string[]): Promise<void> {
