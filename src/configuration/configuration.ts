@@ -14,7 +14,8 @@ import { isIssuerAddress, isKeyAddress } from './key-address.js';
 
 /** The end of the message about a variable whose value begins and ends with a quote. */
 export const IS_QUOTED =
-  'has quotes in its value, because it has two pairs of quotes, or its file keeps all quotes: remove the quotes';
+  'begins and ends with a quote: it is in two pairs of quotes, or the program that reads its file keeps quotes. ' +
+  'Remove the quotes';
 export const isQuoted = (text: string): boolean => /^(".*"|'.*')$/s.test(text);
 
 const HOST_FORM = /^[A-Za-z0-9.:_-]*$/;

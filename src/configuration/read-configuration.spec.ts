@@ -181,7 +181,7 @@ it.each([
   { name: 'OAUTH_CLIENTS', value: '"one,two"' },
 ])('says once that the value of $name has quotes: $value', ({ name, value }) => {
   expect(faults({ ...complete, [name]: value })).toEqual([
-    `${name} has quotes in its value, because it has two pairs of quotes, or its file keeps all quotes: remove the quotes`,
+    `${name} begins and ends with a quote: it is in two pairs of quotes, or the program that reads its file keeps quotes. Remove the quotes`,
   ]);
 });
 

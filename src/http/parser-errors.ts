@@ -31,7 +31,7 @@ export class ParserErrors {
     if (hasAnswer || isAfterLastRequest) return;
 
     const problem = describeParserError(error);
-    // A client that has sent nothing gets no 408: it would take the 408 for the answer to a request that is on the way
+    // If no byte has arrived, we send no 408: the first request may be on its way, and would seem to get this answer
     const isSilent = socket.bytesRead === 0;
     const mayAnswer = !isSilent && server.openConnections.get(socket)?.mayAnswerParserError;
     if (problem && mayAnswer) {

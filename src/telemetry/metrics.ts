@@ -95,7 +95,7 @@ export class Metrics implements OnModuleInit {
   });
   readonly tokensVerified = this.counter({
     name: 'tokens_verified_total',
-    help: 'Access tokens whose signature was checked, accepted or not',
+    help: 'Access tokens that were checked, accepted or not; remembered tokens are not checked again',
   });
   readonly logLinesDropped = this.counter({
     name: 'log_lines_dropped_total',

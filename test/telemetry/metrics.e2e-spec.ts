@@ -63,7 +63,8 @@ it('every metric has a name, labels and a help that dashboards and people rely o
     'counter snapshot_reloads_total topic result':
       'Attempts to read codes or keys; the result is loaded or failed. While the database is away, there are none',
     'counter moments_switched_total': 'How often a request found that codes had begun or ended since the last request',
-    'counter tokens_verified_total': 'Access tokens whose signature was checked, accepted or not',
+    'counter tokens_verified_total':
+      'Access tokens that were checked, accepted or not; remembered tokens are not checked again',
     'counter log_lines_dropped_total': 'Log lines that the reader of standard output did not take',
     'gauge jwks_age_seconds issuer':
       'Seconds since the keys of an issuer were last fetched; there is no series before the first fetch',

@@ -31,7 +31,7 @@ import {
 } from './migration-files.js';
 import { assertOwner } from './migration-owner.js';
 
-/** Runs the text in the setting. Empties the setting first: each parallel worker would get a copy of up to 50 MB. */
+/** Runs the text in the setting. Empties the setting first, or each parallel worker would get a copy of up to 50 MB. */
 const EXECUTE = `do $run$ declare file text := current_setting('order_lookup.file'); begin
   perform set_config('order_lookup.file', '', true);
   execute file;
@@ -183,8 +183,8 @@ async function run(database: Database, { direction, count, check, report }: Run)
     progress.end();
     return done.map(({ name }) => name);
   };
-  // A hot standby refuses the kind `dryRun`, so people read that the server is a standby. With `read` this line would
-  // pass there, and people would read that the first migration is at fault
+  // A hot standby refuses the kind `dryRun`, and the message names the standby. The kind `read` would succeed on a
+  // standby. Then the first migration would fail, and be blamed
   await database.within('dryRun', assertOwner);
   return database.borrow(async (session) => {
     try {

@@ -85,7 +85,7 @@ describe('migrate new --from a file of a spreadsheet', () => {
     expect(await readRowsAfter('code_type,code,description\r\nT,1;2,D\r\n')).toEqual([row('1;2')]);
   });
 
-  it('keeps the times of a code if somebody cleared the columns of the times, also in the header', async () => {
+  it('keeps the times of a code if the header of the file has no names for their columns', async () => {
     await database.query(`insert into communication_code values ('T', 'C', 'D', '2027-01-01Z', '2030-01-01Z')`);
     const text = 'code_type,code,description,,\r\nT,C,New,,\r\n';
     const times = { valid_from: '2027-01-01T00:00:00Z', valid_until: '2030-01-01T00:00:00Z' };

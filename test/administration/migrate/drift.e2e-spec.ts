@@ -110,7 +110,7 @@ describe('migrate drift', () => {
     expect(stdout).not.toContain('key_hash');
   });
 
-  it('lists a rename by hand until migrations have written a row with the old and a row with the new name', async () => {
+  it('lists a rename by hand until migrations have changed both rows, with the old and with the new name', async () => {
     await database.query(
       `update code_list_value set value = 'Fridge' where value = 'Refrigerated';
        insert into communication_code values ('T', 'N', 'by hand')`,
