@@ -109,14 +109,19 @@ describe('the sessions of one process', () => {
     await owner.query(`create role ${role} login password 'first'`);
     const url = new URL(owner.url);
     const database = open(Object.assign(url, { username: role, password: 'first' }).href);
+    expect(database.isLoggedIn).toBe(false);
     await readOne(database);
+    expect(database.isLoggedIn).toBe(true);
     await owner.query(`alter role ${role} password 'second'`);
     // The first transaction uses the old session, so the second transaction needs a new session
     const refusals = await Promise.allSettled([readOne(database), readOne(database)]);
     expect(refusals.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     await expect(readOne(database)).rejects.toThrow('password authentication failed');
+    expect(database.isLoggedIn).toBe(false);
     await owner.query(`alter role ${role} password 'first'`);
     expect(await readOne(database)).toEqual([{ one: 1 }]);
+    await database.onApplicationShutdown();
+    expect(database.isLoggedIn).toBe(false);
     await database.close();
     await owner.query(`drop role ${role}`);
     await owner.drop();

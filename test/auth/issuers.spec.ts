@@ -387,6 +387,8 @@ describe('an issuer whose nodes have different key sets', () => {
     });
     expect([...statuses]).toEqual([200]);
     expect(asked.length).toBeLessThan(25); // about two fetches in 35 s
+    const message = 'issuer: an answer lacks keys, the next answer will show whether they are withdrawn';
+    expect(verifier.infos).toContainEqual({ message, issuer: issuer.url, keyIds: ['on-one-node'] });
   });
 
   it('may order its keys differently on each node, and no token is verified again', async () => {
