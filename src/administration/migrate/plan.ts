@@ -37,7 +37,7 @@ const REVISION = `select stamp::text from public.revision where topic = 'codes'`
 
 const KEYS_IN_FORCE = `
   select pg_catalog.concat_ws(' ', id, encode(key_hash, 'hex')) as identity, client,
-    extract(epoch from least(expires_at, revoked_at))::float8 * 1000 as "endsAtMs"
+    extract(epoch from least(expires_at, revoked_at))::float8 as "endsAtSeconds"
   from public.api_key
   where coalesce(least(expires_at, revoked_at), 'infinity') > now()`;
 
@@ -47,7 +47,7 @@ interface KeyInForce {
   readonly identity: string;
   readonly client: string;
   /** Null if the key has no end. */
-  readonly endsAtMs: number | null;
+  readonly endsAtSeconds: number | null;
 }
 
 /** The result of a reading that may fail, for example because a migration removes the table. */
@@ -197,7 +197,7 @@ function describeLostKeys(before: Committed, tried: Seen, after: Committed): str
   const noticedMs = before.nowMs + NOTICE_MS;
   const lost = before.keys.value.filter((key) => {
     const { identity } = key;
-    const expectedEndMs = Math.min(getEnd(key), committedEnds.get(identity) ?? -Infinity, noticedMs);
+    const expectedEndMs = Math.min(toEndMs(key), committedEnds.get(identity) ?? -Infinity, noticedMs);
     return (ends.get(identity) ?? -Infinity) < expectedEndMs;
   });
   if (lost.length === 0) return [];
@@ -206,9 +206,9 @@ function describeLostKeys(before: Committed, tried: Seen, after: Committed): str
 }
 
 function mapEnds(keys: Attempt<readonly KeyInForce[]>): Map<string, number> {
-  return new Map('value' in keys ? keys.value.map((key) => [key.identity, getEnd(key)]) : []);
+  return new Map('value' in keys ? keys.value.map((key) => [key.identity, toEndMs(key)]) : []);
 }
 
-function getEnd({ endsAtMs }: KeyInForce): number {
-  return endsAtMs ?? Infinity;
+function toEndMs({ endsAtSeconds }: KeyInForce): number {
+  return endsAtSeconds === null ? Infinity : endsAtSeconds * 1000;
 }
