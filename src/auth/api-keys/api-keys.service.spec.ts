@@ -5,7 +5,7 @@ import type { FollowedTopic } from '../../following/followed-topic.js';
 import type { FollowingService } from '../../following/following.service.js';
 import { Metrics } from '../../telemetry/metrics.js';
 import { hashApiKey } from './api-key.js';
-import { ApiKeysService, type KeyList, type ListedKey } from './api-keys.service.js';
+import { ApiKeysService, KeyList, type ListedKey } from './api-keys.service.js';
 import type { KeyUse } from './key-use.js';
 
 const NOW_MS = 1_000_000;
@@ -26,7 +26,7 @@ function createService(times: readonly Times[], ageSeconds = 0) {
       revokedAtMs: NOW_MS + revokedInMs,
     });
   }
-  const topic = { value: keys, ageSeconds } as unknown as FollowedTopic<KeyList>;
+  const topic = { value: new KeyList(keys), ageSeconds } as unknown as FollowedTopic<KeyList>;
   const metrics = new Metrics();
   const notedKeyIds: string[] = [];
   const service = new ApiKeysService(
