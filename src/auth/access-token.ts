@@ -28,13 +28,15 @@ const KIND_CLAIMS = [
  * missing here, its tokens are accepted. Never add `bearer`, `access` or `at`: they mean access tokens.
  */
 const REFUSED_KINDS = ['id', 'it', 'refresh', 'rt', 'offline', 'logout'];
-/**
- * Claims that access tokens never have. A token with one of these claims is refused.
- * - ID tokens: the hashes (OpenID Connect Core 1.0 section 3.3.2.11, FAPI 1.0 part 2)
- * - logout tokens: `events` (OpenID Connect Back-Channel Logout 1.0)
- * - refresh tokens: `granted_scopes` (Cloud Foundry UAA, and so SAP XSUAA), `ati` (Spring Security OAuth)
- */
-const CLAIMS_OF_REFUSED_KINDS = ['at_hash', 'c_hash', 's_hash', 'events', 'granted_scopes', 'ati'];
+/** Claims that access tokens never have. A token with one of these claims is refused. */
+const CLAIMS_OF_REFUSED_KINDS = [
+  'at_hash', // ID tokens (OpenID Connect Core 1.0 section 3.3.2.11)
+  'c_hash', // ID tokens (OpenID Connect Core 1.0 section 3.3.2.11)
+  's_hash', // ID tokens (FAPI 1.0 part 2)
+  'events', // logout tokens (OpenID Connect Back-Channel Logout 1.0)
+  'granted_scopes', // refresh tokens (Cloud Foundry UAA, and so SAP XSUAA)
+  'ati', // refresh tokens (Spring Security OAuth)
+];
 /** Claims that ID tokens do not have. A token with a nonce and one of these claims is an access token. */
 const CLAIMS_OF_ACCESS_TOKENS = ['scope', 'scp', 'client_id'];
 /**

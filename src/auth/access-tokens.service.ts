@@ -121,16 +121,13 @@ export class AccessTokensService {
   }
 }
 
-/**
- * Finds the token in the header Authorization. Callers send `Bearer` and the token (RFC 6750 section 2.1), or only the
- * token. The interface document, which describes the API, has the second form: "Sent as <ACCESS_TOKEN>".
- * @param header the value, without spaces at both ends; undefined if it was not sent
- */
+/** @param header the value of Authorization, without spaces at both ends; undefined if it was not sent */
 export function findToken(header = ''): Verdict<string> {
   if (header.includes(',')) return refused('repeated'); // joinDuplicateHeaders makes Node.js join repeated headers
   const spaceIndex = header.indexOf(' ');
+  // Some callers send no scheme, as the interface document says: "Sent as <ACCESS_TOKEN>"
   if (spaceIndex === -1) return header === '' || isBearer(header) ? refused('missing') : accepted(header);
-  if (!isBearer(header.slice(0, spaceIndex))) return refused('scheme');
+  if (!isBearer(header.slice(0, spaceIndex))) return refused('scheme'); // RFC 6750 section 2.1
   return accepted(header.slice(spaceIndex).replace(/^ +/, '')); // RFC 9110 section 11.4 allows several spaces
 }
 

@@ -51,11 +51,7 @@ export class Refusals {
   ) {}
 
   /**
-   * Notes that the API key of a request is not accepted, and returns the problem. If a header is repeated, it is 400:
-   *
-   *                            without a token        with a token, which is not checked
-   *     the key is refused     401 that names both    401 that names the key
-   *     it cannot be checked   401 for the token      503
+   * Notes that the API key of a request is not accepted, and returns the problem: 400, 401 or 503.
    * @param token the token in the header Authorization, or the reason why the header has none
    */
   problemForKey(request: Request, key: NotAccepted, token: Verdict<string>): Problem {
@@ -69,6 +65,7 @@ export class Refusals {
     }
     const isTokenMissing = tokenRefusals.some(({ reason }) => reason === 'missing');
     if (!isTokenMissing) {
+      // The token is not checked, so the problem does not name it
       this.note(request, [keyRefusal], key.owner);
       return key.outcome === 'undecided' ? createUndecidedProblem(key) : createUnauthorizedProblem([keyRefusal]);
     }

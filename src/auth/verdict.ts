@@ -5,9 +5,8 @@ export interface Caller {
 }
 
 /**
- * The reasons for refusals, in log and metrics. refusals.ts decides which of them callers may learn. Dashboards use the
- * names, so never rename a reason. A new reason needs a row in docs/at-night.md. If its remedy is not a new token, add
- * the remedy to administration/doctor/refused-credentials.ts.
+ * Dashboards use these names, so never rename a reason. A new reason needs a row in docs/at-night.md. If a new token is
+ * not its remedy, add the remedy to administration/doctor/refused-credentials.ts.
  */
 export type RefusalReason =
   // for both credentials

@@ -12,14 +12,7 @@ export const INTERRUPTED = 130;
 type RunningService = Pick<Service, 'logger' | 'stop'>;
 type EndingProcess = Pick<NodeJS.Process, 'on' | 'exit' | 'stderr'>;
 
-/**
- * Ends the process. After a signal, it first stops the service. Then the status is 0, or 1 if the stop failed. If
- * another signal comes more than a second later, the process ends immediately.
- *
- * After an uncaught error, nobody knows the state of the process. So only the log is flushed, and the status is 1.
- *
- * Process 1 of a container ignores signals without a listener. So call `listen` before the service is loaded.
- */
+/** Ends the process after a signal, or after an uncaught error. */
 export class ProcessEnd {
   private service: RunningService | undefined;
   private isEnding = false;
@@ -27,6 +20,7 @@ export class ProcessEnd {
 
   constructor(private readonly process: EndingProcess = globalThis.process) {}
 
+  /** Process 1 of a container ignores signals without a listener. So call `listen` before the service is loaded. */
   listen(): void {
     for (const signal of SIGNALS) this.process.on(signal, () => void this.onSignal(signal));
     for (const event of UNCAUGHT_ERRORS) this.process.on(event, (error: unknown) => void this.onError(event, error));
@@ -47,6 +41,7 @@ export class ProcessEnd {
     this.process.exit(isStopped ? 0 : 1);
   }
 
+  /** After an uncaught error, nobody knows the state of the process. So only the log is flushed. */
   private async onError(event: string, error: unknown): Promise<void> {
     try {
       if (this.service) await logFatal(this.service, event, error);

@@ -26,11 +26,7 @@ export async function startFromEnvironment(processEnd: { watch: (service: Servic
   }
 }
 
-/**
- * Starts the service on both of its ports.
- * @param logOutput the destination of log lines. The default is standard output
- * @throws StartError with the variable to change, if a port is not available
- */
+/** @throws StartError with the variable to change, if a port is not available */
 export async function startService(configuration: Configuration, logOutput?: LogOutput) {
   const app = await createApplication(configuration, logOutput);
   const logger = app.get(ServiceLogger);

@@ -37,17 +37,14 @@ const SEVERAL_HOSTS_IN_PARAMETER = /[?&]host=[^&]*,/; // such as postgres:///ord
 /** Parameters that may contain an @, such as `user=name@tenant`. */
 const MAY_CONTAIN_AT = /^(application_name|options|password|user)=/;
 
-/**
- * Parses the connection string. With DATABASE_URL_FILE, `password` is a function that reads the file again for each
- * connection, because somebody may have rotated the password.
- * @throws Error that says what is wrong in the two variables, without any part of a password
- */
+/** @throws Error that says what is wrong in the two variables, without any part of a password */
 export function parseDatabaseAddress(address: DatabaseAddress): ConnectionFields {
   const { DATABASE_URL: url = '', DATABASE_URL_FILE: file = '' } = address;
   if (file === '') return parseConnectionString(url, 'DATABASE_URL');
   if (url !== '') throw new Error('DATABASE_URL and DATABASE_URL_FILE are both set: unset one of them');
   const fields = parseFile(file);
   if (typeof fields.password !== 'string') return fields;
+  // For each connection, pg asks for the password again, because somebody may have rotated it
   return { ...fields, password: createPasswordReader(file, fields.password) };
 }
 

@@ -170,9 +170,8 @@ export class Database implements OnApplicationShutdown {
 }
 
 /**
- * Locks tables until the transaction or the savepoint ends. Call it before the first query, which takes the snapshot.
- * If another session truncates and refills a table in one transaction, an older snapshot sees neither the old nor the
- * new rows.
+ * Locks tables. Call this function before the first query, which takes the snapshot. If another session truncates and
+ * refills a table in one transaction, an older snapshot sees neither the old nor the new rows.
  */
 export function lockBeforeSnapshot(session: Pick<Session, 'query'>, tables: readonly Table[]): Promise<unknown> {
   const names = tables.map(({ name }) => `public.${name}`);

@@ -2,16 +2,10 @@
 // and of the connection string.
 import { escapeLiteral } from 'pg';
 
-/**
- * The settings that results depend on. They are `local`, because a pooler gives the session to another client later.
- *
- * DANGER: if somebody creates a function or operator in `public` whose types fit the arguments better than PostgreSQL's
- * own, our SQL calls the one in `public` (docs/decisions.md#the-search-path). So keep two rules:
- * - Write `pg_catalog.` before functions whose arguments may have any type, such as `format` and `unnest`.
- * - Cast a regclass to oid before you compare it with an oid. Otherwise an operator `=` for these two types in
- *   `public` would be called.
- */
+/** The settings that results depend on. They are `local`, because a pooler later gives the session to other clients. */
 const RESULT_SETTINGS = [
+  // DANGER: write `pg_catalog.` before functions that take any type (`format`, `unnest`), and cast regclass to oid.
+  // Otherwise our SQL may call what somebody has created in `public` (docs/decisions.md#the-search-path)
   'set local search_path = public, pg_temp',
   `set local timezone = 'UTC'`,
   `set local datestyle = 'ISO, MDY'`,
@@ -155,9 +149,8 @@ function personSettings(): string[] {
 export const DOCUMENTED_OWNER = 'order_lookup_owner';
 
 /**
- * Sets the role to the owner of the tables, which OWNERSHIP of migration-owner.ts finds in the same way. Otherwise new
- * tables would belong to the role that logged in, and the owner could not change them. `assertOwner` of that file has
- * checked that the role may do so.
+ * Sets the role to the owner of the tables, which OWNERSHIP (migration-owner.ts) finds in the same way. Otherwise new
+ * tables would belong to the role that logged in, and the owner could not change them.
  */
 const SET_OWNER = `do $$ declare owner name; begin
   select coalesce(

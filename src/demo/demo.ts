@@ -31,7 +31,6 @@ const READY_LIMIT_MS = 60_000;
 type Variables = Readonly<Record<string, string>>;
 
 /**
- * Starts database, issuer and service, and prints how to use them.
  * @param addStop is called with a function that stops a part, as soon as this part is started
  * @throws StartError that says what is wrong and how to mend it
  */
@@ -103,21 +102,17 @@ function makeEnvironment(databaseUrl: string, issuerUrl: string): NodeJS.Process
   };
 }
 
-/**
- * Checks the shell's variables before anything is started. The addresses of database and issuer are not known yet, so
- * placeholders replace them. A port that is not set becomes 0, because the demo finds a free port later.
- * @throws StartError with everything that is wrong
- */
+/** @throws StartError with everything that is wrong in the shell's variables, before anything is started */
 function checkEnvironment(): Configuration {
-  const environment = makeEnvironment('postgres://localhost', `http://${HOST}`);
+  const environment = makeEnvironment('postgres://localhost', `http://${HOST}`); // the addresses are not known yet
   const { PORT, MANAGEMENT_PORT } = process.env;
+  // If a port is not set, the demo finds a free port later
   return readConfiguration({ ...environment, PORT: PORT || '0', MANAGEMENT_PORT: MANAGEMENT_PORT || '0' });
 }
 
 /**
- * Returns the text of a file in `.data/`, and makes the file if it is missing. The next start uses the same text, so a
- * terminal that has loaded demo.env keeps the right values.
- * @param form the pattern of the text. If the file does not match, it is made again
+ * Returns the text of a file in `.data/`. Makes the file if it is missing or does not match `form`. The next start uses
+ * the same text, so a terminal that has loaded demo.env keeps the right values.
  */
 async function readOrMake(name: string, form: RegExp, make: () => string | Promise<string>): Promise<string> {
   const file = join(DATA, name);

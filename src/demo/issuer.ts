@@ -1,7 +1,4 @@
-// An OAuth 2.0 server for development. Persons use the authorization code grant with PKCE, programs use the client
-// credentials grant. Both get JWT access tokens (RFC 9068).
-//
-// DANGER: this server signs in everybody without a question. Use it only on this machine and in tests.
+// DANGER: this OAuth 2.0 server signs in everybody without a question. Use it only on this machine and in tests.
 import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import { type JWK, exportJWK, generateKeyPair } from 'jose';
@@ -78,7 +75,7 @@ async function createProvider(options: IssuerOptions): Promise<Provider> {
         getResourceServerInfo: () => ({
           audience,
           scope: scopes,
-          accessTokenFormat: 'jwt',
+          accessTokenFormat: 'jwt', // RFC 9068
           accessTokenTTL: TOKEN_SECONDS,
           jwt: { sign: { alg: 'RS256' } },
         }),

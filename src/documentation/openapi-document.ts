@@ -24,11 +24,7 @@ const CONTRACT = parse(readFileSync(new URL('openapi.yaml', import.meta.url), 'u
 /** The paths of the operations, without BASE_PATH. */
 export const OPERATION_PATHS = Object.keys(CONTRACT.paths);
 
-/**
- * Creates the OpenAPI document from openapi.yaml. Adds the version, the server's address, the scope and the token
- * endpoints.
- * @param issuer the metadata of the first issuer, where Swagger UI signs in; undefined if they are not known
- */
+/** @param issuer the metadata of the first issuer, where Swagger UI signs in; undefined if they are not known */
 export function createOpenApiDocument(
   configuration: Configuration,
   issuer: IssuerMetadata | undefined,

@@ -28,11 +28,7 @@ export function createDocumentationAnswer({
   return new Answer(Buffer.from(body), { contentType, headers });
 }
 
-/**
- * Creates a page without a script. DANGER: nothing is escaped, so never pass a caller's text.
- * @param title plain text, for the title and the heading
- * @param content the HTML after the heading
- */
+/** DANGER: `title` and `content` become HTML, and nothing is escaped. So never pass a caller's text. */
 export function createPlainPage(title: string, content: string): Answer {
   const body = `<!doctype html>
 <html lang="en">

@@ -8,10 +8,8 @@ export interface ClockMeasurement {
 }
 
 /**
- * An estimate of the database's clock. Each poll corrects the estimate. Right after a poll, the error is at most the
- * time that the answer took, and the estimate is usually behind. Between two polls, the estimate advances with the
- * monotonic clock of this process, which nobody can set. If the database's clock runs slower or is set back, the
- * estimate is ahead until the next poll. Then codes may begin before `valid_from`.
+ * An estimate of the database's clock. If that clock runs slower than ours or is set back, codes may begin before
+ * `valid_from` until the next poll corrects the estimate. See docs/decisions.md, The poll interval.
  */
 @Injectable()
 export class DatabaseClock {
@@ -21,7 +19,7 @@ export class DatabaseClock {
   /** Returns milliseconds since the epoch. */
   now(): number {
     if (this.offsetMs === undefined) return Date.now(); // good enough, because nothing is served before the first poll
-    return performance.now() + this.offsetMs;
+    return performance.now() + this.offsetMs; // not Date.now(), because somebody may set that clock between two polls
   }
 
   /** This machine's time minus the database's. Undefined before the first measurement. */

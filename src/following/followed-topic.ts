@@ -66,23 +66,15 @@ interface Served<T> {
   readonly sinceEpochMs: number;
 }
 
-/**
- * Content that was read, but for which `prepare` has failed. If somebody has switched off the triggers that write
- * revisions, changed content keeps the revision of `served`. So a poll that finds the revision of this content does not
- * confirm `served`, even if `served` has the same revision.
- */
+/** Content that was read, but for which `prepare` has failed. */
 interface Unprepared {
   readonly revision: string;
   readonly readAgainAtMonotonicMs: number;
 }
 
 /**
- * Keeps a value equal to the content of the database. Before the first reading there is no value. Four times a second,
- * a poll asks for the revision. If the revision has changed, all content is read, and a new value is prepared. Until
- * then callers get the former value.
- *
- * If a step fails, the former value stays, so a revoked key is still accepted. For example, each reading fails after a
- * second while another session has an exclusive lock on a table (ALTER TABLE). RepeatedFailure logs the failures.
+ * Keeps a value equal to the content of the database. If a poll, `read` or `prepare` fails, the former value stays. So
+ * while the changed keys cannot be read, a revoked key is still accepted.
  */
 export class FollowedTopic<T, Rows = unknown> {
   private served: Served<T> | undefined;
@@ -138,6 +130,8 @@ export class FollowedTopic<T, Rows = unknown> {
   private async followOnce(signal: AbortSignal): Promise<boolean> {
     try {
       const answer = await this.poll();
+      // If somebody has switched off the triggers that write revisions, unprepared content may have the revision of
+      // `served`. Then this poll must not confirm `served`
       if (answer.revision !== this.unprepared?.revision) {
         this.unprepared = undefined; // the database has other content now
         this.confirm(answer);
@@ -196,7 +190,7 @@ export class FollowedTopic<T, Rows = unknown> {
     metrics.snapshotReloads.inc({ topic: topic.name, result: 'loaded' });
   }
 
-  /** Reads the revision and all content in one transaction. Throws if another session locks a table for over 1 s. */
+  /** Reads in one transaction. Throws if another session locks a table for over 1 s, for example by ALTER TABLE. */
   private read(): Promise<Reading<Rows>> {
     const { topic, database } = this.options;
     return database.within('poll', async (session, manager) => {

@@ -16,9 +16,8 @@ export interface AnswerOptions {
 }
 
 /**
- * A 200 whose whole body is in memory, with a strong entity tag (RFC 9110 section 8.8.3). The constructor hashes the
- * body, so make an answer once and return it to all callers. ServerAdapter calls `sendTo`: an interceptor in its place
- * would double the cost of a request (docs/decisions.md).
+ * A 200 with a strong entity tag (RFC 9110 section 8.8.3). The constructor hashes the body, so make an answer once and
+ * return it to all callers.
  */
 export class Answer {
   readonly etag: string;
@@ -35,6 +34,10 @@ export class Answer {
     this.headers = new Map(Object.entries({ 'Cache-Control': CACHE_CONTROL, ETag: this.etag, ...headers }));
   }
 
+  /**
+   * ServerAdapter calls this method. An interceptor in its place would double the cost of a request. See
+   * docs/decisions.md, An `Answer` sends itself.
+   */
   sendTo(request: Request, response: Response): void {
     response.setHeaders(this.headers);
     if (this.isKnownToCaller(request)) {
@@ -48,7 +51,7 @@ export class Answer {
 
   /** Returns whether the answer is a 304, which only GET and HEAD may get (RFC 9110 section 13.1.2). */
   private isKnownToCaller({ method, headers }: Request): boolean {
-    const ifNoneMatch = headers['if-none-match'];
+    const ifNoneMatch = headers['if-none-match']; // not `request.fresh`, which also obeys the request's Cache-Control
     if (ifNoneMatch === undefined) return false;
     const isRead = method === 'GET' || method === 'HEAD';
     return isRead && namesTag(ifNoneMatch, this.etag);
@@ -56,8 +59,7 @@ export class Answer {
 }
 
 /**
- * Returns whether If-None-Match is `*`, or lists the tag, with or without `W/` (RFC 9110 section 13.1.2). Express's
- * `request.fresh` is not used, because it also obeys the request's Cache-Control.
+ * Returns whether If-None-Match is `*`, or lists the tag, with or without `W/` (RFC 9110 section 13.1.2).
  * @param etag a strong entity tag without a comma, with its quotes
  */
 export function namesTag(ifNoneMatch: string, etag: string): boolean {

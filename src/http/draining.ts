@@ -5,19 +5,12 @@ import { Configuration } from '../configuration/configuration.js';
 import type { ApiServer } from './api-server.js';
 
 /**
- * The time limit of step 2 of Draining, and also of step 3. If you raise the limit, raise the grace periods of
+ * This limit applies twice: before the port closes, and after that. If you raise it, raise the grace periods of
  * deploy/kubernetes and docker-compose.yml, too: otherwise the platform kills the process first.
  */
 const CLOSE_TIMEOUT_MS = 4_000;
 const LOOK_INTERVAL_MS = 20;
 
-/**
- * Ends the service for its callers in three steps:
- *
- * 1. During DRAIN_SECONDS each answer has `Connection: close`. Balancers stop sending requests in this time.
- * 2. Clients have CLOSE_TIMEOUT_MS to read answers that are being written, such as the rest of `/docs/…bundle.js`.
- * 3. Nest closes the port. A connection with half a request, such as `GET /docs HTT`, is cut after CLOSE_TIMEOUT_MS.
- */
 @Injectable()
 export class Draining implements BeforeApplicationShutdown {
   /** True when the service ends: readiness is 503, and each answer closes its connection. */
@@ -33,9 +26,11 @@ export class Draining implements BeforeApplicationShutdown {
     this.isDraining = true;
     const server = this.adapterHost.httpAdapter.getHttpServer() as ApiServer;
     if (signal !== undefined) {
-      await pause(this.configuration.DRAIN_SECONDS * 1000);
+      await pause(this.configuration.DRAIN_SECONDS * 1000); // balancers stop sending requests in this time
       await waitUntilAnswersAreRead(server);
     }
+    // Nest closes the port, and waits until all connections are closed. The timer cuts connections with half a request,
+    // such as `GET /docs HTT`
     setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT_MS).unref();
   }
 }

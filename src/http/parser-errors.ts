@@ -8,11 +8,7 @@ import { Problem, type ProblemResponse } from '../problems/problem.js';
 import type { ApiServer } from './api-server.js';
 import { type RequestContext, RequestLog } from './request-log.js';
 
-/**
- * Handles the errors that Node.js reports for a connection: bytes that its parser refuses, a request that does not
- * arrive in time, and a reset. Closes the connection, if possible after a problem document. Without this class Node.js
- * would send an answer without a body.
- */
+/** Closes a connection after an error, if possible with a problem document. Node.js's own answer would have no body. */
 @Injectable()
 export class ParserErrors {
   private readonly logger = new Logger(ParserErrors.name);

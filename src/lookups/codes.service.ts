@@ -80,16 +80,12 @@ export class CodesService {
     this.logger.log({ message: 'codes: an effective time has come', next });
   }
 
-  /**
-   * Makes the index, and its first snapshot, so that no request waits for it. With many codes both steps take long, so
-   * Node.js answers other requests between them.
-   * @throws Error if an area has no property
-   */
+  /** @throws Error if an area has no property */
   private async prepare(rows: CodeRows): Promise<CodeIndex> {
     assertAreas(rows);
     const index = new CodeIndex(rows);
-    await nextTurn();
-    index.snapshotAt(this.clock.now());
+    await nextTurn(); // with many codes both steps take long, so Node.js answers other requests between them
+    index.snapshotAt(this.clock.now()); // makes the first snapshot, so that no request waits for it
     return index;
   }
 }

@@ -56,9 +56,8 @@ function HasNoControlCharacters(options: ValidationOptions): PropertyDecorator {
 }
 
 /**
- * Reads a query, and names all faults in one answer. An unknown parameter is a fault: if it is a misspelt filter, the
- * caller would get more records than it asked for. This is a provider, because with a pipe a request costs a tenth more
- * (docs/decisions.md).
+ * Reads a query, and names all faults in one answer. This class is a provider, because with a pipe a request costs a
+ * tenth more. See docs/decisions.md, The query has a parser of ours.
  */
 @Injectable()
 export class CommunicationCodesQueryParser {
@@ -69,8 +68,8 @@ export class CommunicationCodesQueryParser {
   });
 
   /**
-   * @param target the request target as it was sent. Express's `request.query` silently replaces text that cannot be
-   * decoded, and lacks all parameters after the first thousand
+   * Reads the request target as it was sent. Express's `request.query` silently replaces text that cannot be decoded,
+   * and lacks all parameters after the first thousand.
    * @throws Problem 400 with an issue for each fault
    */
   parse(target: string): CommunicationCodesQuery {
@@ -96,6 +95,7 @@ function cutQuery(target: string): string {
 function decodeQuery(query: string): { parameters: Parameters; issues: Issue[] } {
   const textsByName = groupByName(query);
   const unknownNames = [...textsByName.keys()].filter((name) => !(PARAMETERS as readonly string[]).includes(name));
+  // If an unknown parameter were ignored, a caller with a misspelt filter would get more records than it asked for
   const issues = unknownNames.map(describeUnknownParameter);
   const parameters: Parameters = {};
   for (const name of PARAMETERS) {

@@ -22,9 +22,8 @@ interface LoggedFailure {
 }
 
 /**
- * Logs a failure that repeats: when it begins, once a minute while it lasts, when its reason or impact changes, and
- * when it ends. Call `noteFailure` or `noteSuccess` after each attempt. The reason is the message of the error. If the
- * message contains something that always changes, such as a time, each attempt writes a line.
+ * Logs a failure when it begins, once a minute while it lasts, when its reason or impact changes, and when it ends.
+ * Call `noteFailure` or `noteSuccess` after each attempt.
  */
 export class RepeatedFailure {
   private failures = 0;
@@ -45,6 +44,7 @@ export class RepeatedFailure {
     return this.lastReason;
   }
 
+  /** If the error's message contains something that always changes, such as a time, each attempt writes a line. */
   noteFailure(error: unknown, impact: CallerImpact): void {
     this.failures += 1;
     this.lastReason = toMessage(error);

@@ -53,10 +53,8 @@ interface NestParameters {
 }
 
 /**
- * The log of the process: JSON lines on standard output. The first parameter of each method is a text, an error, or a
- * LogEntry. Further parameters are those of Nest's LoggerService.
- *
- * The log never blocks the process: if nobody reads standard output, lines are dropped and counted.
+ * The log never blocks the process: lines that nobody reads are dropped and counted. The first parameter of each method
+ * is a text, an error, or a LogEntry. Further parameters are those of Nest's LoggerService.
  */
 @Injectable()
 export class ServiceLogger implements LoggerService {

@@ -1,7 +1,6 @@
 /**
- * Format characters, characters that are drawn as nothing, and white space other than the ordinary space. The database
- * has the same list in its function `is_visible`. The list lacks most control characters, which `is_clean` refuses.
- * With `\p{Cf}`, the characters would depend on Node.js, because each version has another version of Unicode.
+ * The characters that the database's function `is_visible` refuses. `is_clean` refuses the control characters that are
+ * missing here. With `\p{Cf}`, the list would depend on the version of Unicode in Node.js.
  */
 const INVISIBLE_CHARACTERS = new RegExp(
   [

@@ -1,13 +1,3 @@
-// migrate, keys, codes and doctor share the form of the command line, the output, and the status at the end.
-//
-// | status | the command                                                        | prints on       |
-// | ------ | ------------------------------------------------------------------ | --------------- |
-// | 0      | is done, and its caller can go on                                  | standard output |
-// | 1      | could not do its work                                              | standard error  |
-// | 1      | `migrate status`: the file of an applied migration is missing      | standard output |
-// | 2      | is done, and found something for which its caller should stop      | standard output |
-//
-// Pipelines decide by the status. So the meaning of a command's status never changes.
 import { Command, CommanderError } from 'commander';
 import { DatabaseError } from 'pg';
 import { findRemedy } from '../../database/database-errors.js';
@@ -22,6 +12,10 @@ export interface ProgramIo {
   readonly stdin: Terminal['input'];
   readonly stdout: Terminal['output'];
   readonly stderr: NodeJS.WritableStream;
+  /**
+   * 0: the command is done. 1: it could not do its work. 2: it is done, and found something for which its caller should
+   * stop. Never change the meaning of a command's status, because pipelines decide by it.
+   */
   exitCode?: typeof process.exitCode;
 }
 

@@ -57,15 +57,14 @@ function arrangeLists(staying: readonly Row[], wanted: readonly Row[]): Row[] {
 }
 
 /**
- * Returns the values of one list in the order of the file, with positions. A value that the file lacks stays after the
- * value that precedes it now. If no value precedes it, it stays first. File `X` and table `A, B` give `A, B, X`.
+ * Returns the values of one list in the order of the file, with positions. File `X` and table `A, B` give `A, B, X`.
  * @param staying values of the table, in their present order
- * @param wanted the values of the file, in the order of its lines
  */
 export function arrangeValues(staying: readonly Row[], wanted: readonly Row[]): Row[] {
   const order = [...wanted];
   for (const [index, row] of staying.entries()) {
     if (findValue(wanted, row) >= 0) continue;
+    // A value that the file lacks stays after the value that precedes it now. If no value precedes it, it stays first
     const preceding = staying[index - 1];
     const place = preceding ? findValue(order, preceding) + 1 : 0;
     order.splice(place, 0, row);

@@ -1,7 +1,5 @@
-// The doctor's checks of the database. If a check throws an error, the doctor reports a fault.
 // DANGER: in SQL, write `pg_catalog.` before functions that take any type, such as `format`, and cast regclass to oid.
-// Otherwise PostgreSQL may call a function or operator that somebody has created in `public`
-// (docs/decisions.md#the-search-path).
+// Otherwise PostgreSQL may call what somebody has created in `public` (docs/decisions.md#the-search-path).
 import type { EntityManager } from 'typeorm';
 import { CLOCK_SKEW_SECONDS } from '../../auth/access-tokens.service.js';
 import { lockBeforeSnapshot } from '../../database/database.js';

@@ -32,12 +32,12 @@ interface Check {
   readonly subject: string;
   /** The subjects of earlier checks. If one of them has a fault or was skipped, this check is skipped. */
   readonly needs: readonly string[];
-  /**
-   * The effect of a fault. `all`: a new replica answers no call. `some`: calls with good tokens may be refused.
-   * `cause`: the fault may cause another fault, whose impact is `all` or `some`. `credential`: calls with this
-   * credential are refused. If `impact` is undefined, calls are still answered.
-   */
-  readonly impact?: 'all' | 'some' | 'cause' | 'credential';
+  /** The effect of a fault. If `impact` is undefined, calls are still answered. */
+  readonly impact?:
+    | 'all' // a new replica answers no call
+    | 'some' // calls with good tokens may be refused
+    | 'cause' // the fault may cause another fault, whose impact is `all` or `some`
+    | 'credential'; // calls with this credential are refused
   /** The remedy for an error that the check throws. */
   readonly remedy?: string;
   readonly run: () => Promise<CheckResult>;

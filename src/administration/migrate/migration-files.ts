@@ -1,9 +1,3 @@
-// Reads, checks and writes the migrations, which are the SQL files in `migrations/`.
-//
-// A file's name begins with the UTC time at which the file was written, so that names of two branches differ. The
-// first five files begin with a number instead, 0001 to 0005. A file has a line "-- Up Migration", SQL, and perhaps a
-// line "-- Down Migration" and the SQL that undoes the migration. Line ends of Windows and a byte order mark make no
-// difference.
 import { isUtf8 } from 'node:buffer';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -11,7 +5,9 @@ import { OperatorError } from '../../telemetry/error-message.js';
 
 export const MIGRATIONS = join(import.meta.dirname, '..', '..', '..', 'migrations');
 
-const NUMBERED_NAME = /^\d{4}_[a-z0-9_]+$/; // such as 0001_create_code_tables
+/** The form of the first five names, such as 0001_create_code_tables. */
+const NUMBERED_NAME = /^\d{4}_[a-z0-9_]+$/;
+/** The form of all later names. They begin with the UTC time of writing, so that names of two branches differ. */
 const TIMED_NAME = /^(?<time>\d{14})_[a-z0-9_]+$/; // such as 20261127120000_add_order_type
 const SUBJECT = /^[a-z0-9_]+$/;
 const SECOND_MS = 1_000;
@@ -23,9 +19,8 @@ const EMPTY = `${UP}\n\n\n${DOWN}\n\n`;
 const LIKE_UP = 'u?pu?'; // up, p, pu
 const LIKE_DOWN = 'd[own]{1,4}'; // down, dwon, don, dow
 /**
- * A line that was probably meant as a marker, such as "-- Dwon migration". PostgreSQL would take it for a comment, and
- * run the down migration together with the up migration. A line such as `('Up migration'),` is a row, and no marker. If
- * you widen this pattern, `migrate up` may refuse a released file: run `npm run migrate -- check`.
+ * A line that was probably meant as a marker, but not a row of SQL such as `('Up migration'),`. If you widen this
+ * pattern, `migrate up` may refuse a released file: run `npm run migrate -- check`.
  */
 const LIKE_A_MARKER = new RegExp(String.raw`^[^\w'(]*(?:${LIKE_UP}|${LIKE_DOWN})[\s_-]*migr`, 'i');
 /** A line that git writes if two branches changed the same lines. */
@@ -169,6 +164,7 @@ function findFault(bytes: Uint8Array): string | undefined {
 /** Finds a marker that is misspelt, missing or in the wrong place. UP comes first, then perhaps DOWN, and no third. */
 function findWrongMarker(lines: readonly string[]): string | undefined {
   const markers: { readonly text: string; readonly line: number }[] = [];
+  // PostgreSQL would take "-- Dwon migration" for a comment, and run the down migration together with the up migration
   for (const [index, line] of lines.entries()) {
     if (LIKE_A_MARKER.test(line)) markers.push({ text: line.trimEnd(), line: index + 1 });
   }

@@ -5,9 +5,8 @@ import { OperatorError } from '../../telemetry/error-message.js';
 import { commandLine } from '../cli/program.js';
 
 /**
- * The owner of the tables is the role that owns pgmigrations. Before the first migration it is order_lookup_owner if
- * that role exists, else the present role: SET_OWNER (transactions.ts) finds it in the same way. $1 is `set`, or
- * `member` if PostgreSQL is older than 16.
+ * The present role, and the owner of the tables. SET_OWNER (transactions.ts) finds the owner in the same way. If you
+ * change only one of the two, migrations run as another role than the one that was checked.
  */
 const OWNERSHIP = `
   select
@@ -31,6 +30,7 @@ const OWNERSHIP = `
   cross join lateral (
     select coalesce(
       (select relowner from pg_class where oid = pgmigrations::oid),
+      -- before the first migration, the tables do not exist
       (select oid from pg_roles where rolname = '${DOCUMENTED_OWNER}'),
       me.oid
     ) as id

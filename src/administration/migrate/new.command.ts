@@ -51,8 +51,7 @@ interface Composed {
 
 /**
  * Compares the file with the table as it will be after the pending migrations. Otherwise a second run of this command
- * would write the same rows again. The same dry run tries the new statements, so PostgreSQL's constraints check them.
- * @returns undefined if the table already has the content of the file
+ * would write the same rows again. Returns undefined if the table already has the content of the file.
  */
 async function composeFrom(
   environment: DatabaseAddress,
@@ -64,7 +63,7 @@ async function composeFrom(
   return dryRunPending(environment, async (session) => {
     const { up, down, lackingCount } = await compareWithTable(session, file, isComplete);
     if (up.length === 0) return undefined;
-    await tryStatements(session, path, up);
+    await tryStatements(session, path, up); // in the same dry run, so that PostgreSQL's constraints check the rows
     // The file's name is quoted: a line break in it would end the comment, and the rest of the name would run as SQL
     return { text: formatMigration(`Written from ${JSON.stringify(basename(path))}`, up, down), lackingCount };
   });

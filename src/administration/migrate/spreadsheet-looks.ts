@@ -1,6 +1,5 @@
-// Finds texts that are probably mistakes: a spreadsheet or a script made them, or their characters are damaged. Each
-// pattern has the name of what it recognizes, and an example. Spreadsheets write months and errors in many languages,
-// so the patterns for days and errors contain no words.
+// Finds texts that are probably mistakes. Spreadsheets write months and errors in many languages, so the patterns for
+// days and errors contain no words.
 
 /** A short name of a month: Mar, mars or maalis. Later letters must be lower case, because 10-LTL is a code. */
 const MONTH_NAME = String.raw`\p{L}\p{Ll}{2,5}`;

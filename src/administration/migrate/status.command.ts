@@ -12,6 +12,7 @@ export function createStatus(io: ProgramIo): Command {
       await assertMigrations();
       const state = await withReading(readState, io.env);
       print(io, [...describeState(state), ...describeMissing(state)].join('\n'));
+      // Other commands set 2 for what they find. Do not change this 1, because pipelines decide by it
       if (state.missing.length > 0) io.exitCode = 1;
     });
 }

@@ -13,12 +13,7 @@ export interface IssuerSettings {
   readonly OAUTH_ALLOW_HTTP: boolean;
 }
 
-/**
- * An issuer of access tokens. Its metadata and its keys are fetched at intervals. If OAUTH_JWKS_URI is not set, the
- * first fetch of the keys waits for the metadata. Later fetches ask the address that the metadata named last.
- *
- * Issuers share nothing, so that an outage of one issuer, or a flood of its tokens, never affects another issuer.
- */
+/** Issuers share nothing, so that an outage of one issuer, or a flood of its tokens, never affects another issuer. */
 export class Issuer {
   private readonly keySet: KeySet;
   private lastMetadata: IssuerMetadata | undefined;
@@ -86,6 +81,7 @@ export class Issuer {
     this.isReadingMetadata = false;
     this.scheduleMetadata();
     const { lastMetadata, settings } = this;
+    // Without OAUTH_JWKS_URI, the first fetch of the keys begins here. A fetch also begins if the address changes
     if (lastMetadata && settings.keySetAddress === undefined) await this.keySet.moveTo(lastMetadata.jwks_uri);
   }
 
