@@ -9,9 +9,8 @@ create or replace function is_clean(input text, most int) returns boolean
       '|[\s\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\ufeff]$')
     and input !~ '[\u0001-\u001f\u007f-\u009f\u2028\u2029]';
 
--- Returns false if people cannot see or type a character: white space other than the ordinary space, a format
--- character (category Cf), or one that is drawn as nothing (Default_Ignorable_Code_Point, and the empty Braille pattern).
--- src/administration/cli/invisible-characters.ts has the same list.
+-- Returns false if people cannot see or type a character: white space except the ordinary space, a format character
+-- (category Cf), or one that is drawn as nothing (Default_Ignorable_Code_Point, and the empty Braille pattern).
 create function is_visible(input text) returns boolean
   language sql immutable strict parallel safe
   return input !~ ('[\u0009-\u000d\u0085\u00a0\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2'

@@ -1,11 +1,8 @@
 -- Up Migration
 
--- The changes that no migration made, of codes and of keys, until a migration has written the same rows again.
--- A change is a migration's if its transaction also wrote pgmigrations. What a session says about itself does not matter.
--- If a change renamed a row, a migration must have written the old and the new name.
--- If you add a table to the history, add its key here, by a new migration. Otherwise its changes are never drift.
 create view drift as
 with key_of (table_name, columns) as (
+  -- If you add a table to the history, add its key here, by a new migration. Otherwise its changes are never drift.
   values
     ('code_list', array['name']),
     ('code_list_value', array['code_list', 'value']),
@@ -13,6 +10,7 @@ with key_of (table_name, columns) as (
     ('communication_code', array['code_type', 'code']),
     ('api_key', array['id'])
 ),
+-- A change is a migration's if its transaction also wrote pgmigrations, whatever the session says about itself.
 migration as (
   select transaction_id, begun_at from history where table_name = 'pgmigrations'
 ),
@@ -35,6 +33,7 @@ compared as (
 )
 select case table_name when 'api_key' then 'keys' else 'codes' end as topic, history.*
 from history
+-- A change that renamed a row has two keys in `compared`. It stays until migrations have written both.
 where id in (select id from compared where not is_migration and id > coalesce(last_by_migration, 0));
 
 comment on view drift is 'Changes of codes and keys that no migration made, and that no later migration has written again';

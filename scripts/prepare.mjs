@@ -1,10 +1,5 @@
-// Prepares a fresh clone for `npm start`, `npm test` and the administration commands. It checks the version of Node.js,
-// installs packages that are missing, and builds src/ if dist/ was made from another src/.
-//
-// `prepare.mjs FILE WORD…` then runs a program with the variables of .env. The program runs in this process, so that
-// npm's signals reach it. npm sends them to its shell, which `exec` in package.json replaces by this process. Without
-// `exec` only the shell would end. We do not use scripts such as `prestart`, because npm skips them if ignore-scripts
-// is set.
+// Prepares a fresh clone. `prepare.mjs FILE WORD…` then runs a program with the variables of .env. Do not move the call
+// into scripts such as `prestart`: npm skips them if ignore-scripts is set.
 import { accessSync, constants, existsSync, readFileSync, symlinkSync, unlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -35,6 +30,8 @@ else if (mustInstall || !isBuilt()) await build();
 if (program !== undefined && !isTest) {
   setVariables();
   process.argv.splice(1, 1); // the program sees its arguments as if it had been started directly
+  // In this process, so that npm's signals reach the program. npm sends them to its shell, which `exec` in package.json
+  // replaces by this process. Without `exec` only the shell would end
   await import(pathToFileURL(resolve(program)).href).catch(endIfDamaged);
 }
 

@@ -10,8 +10,7 @@ export function end(sentence) {
 }
 
 /**
- * Runs a program to its end. A signal ends both this process and the program. Otherwise npm would go on after Ctrl-C,
- * and write between the lines of the next command.
+ * Runs a program to its end.
  * @param output if it is 'pipe', the output is returned; else it goes to standard error
  */
 export function run([program, ...words], output = 2) {
@@ -23,6 +22,7 @@ export function run([program, ...words], output = 2) {
       child.kill('SIGKILL');
     };
     const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+    // Otherwise npm would go on after Ctrl-C, and write between the lines of the next command
     for (const signal of signals) process.on(signal, interrupt);
     let text = '';
     child.stdout?.on('data', (chunk) => {

@@ -1,6 +1,5 @@
-// `npm run test:kubernetes -- [--context NAME] [--image NAME] [--postgres NAME]`: runs the commands of
-// docs/kubernetes.md on the cluster of the current context, in a new namespace that denies all traffic. At its end it
-// removes everything that it made, also after a failure or Ctrl-C.
+// `npm run test:kubernetes` runs the commands of docs/kubernetes.md on a cluster, in a new namespace that denies all
+// traffic. At its end it removes everything that it made, also after a failure or Ctrl-C.
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -15,7 +14,7 @@ const read = (path) => readFileSync(join(PROJECT, path), 'utf8');
 const { version } = JSON.parse(read('package.json'));
 const { values: given } = parseArgs({
   options: {
-    context: { type: 'string' },
+    context: { type: 'string' }, // the default is kubectl's current context
     image: { type: 'string', default: `order-lookup-services:${version}` },
     postgres: { type: 'string', default: 'postgres:17-bookworm' },
   },

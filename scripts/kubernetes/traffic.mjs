@@ -1,6 +1,5 @@
-// The callers of test-kubernetes.mjs, in a pod with the service's image. They send 50 requests a second through the
-// Service until standard input ends, half on kept connections and half on new ones. A failed attempt is repeated, as
-// gateways do, and counted. With a code and addresses of pods, this program waits until each pod serves the code.
+// The callers of test-kubernetes.mjs, in a pod with the service's image. They send requests through the Service until
+// standard input ends. With a code and addresses of pods, this program only waits until each pod serves the code.
 import { once } from 'node:events';
 import http from 'node:http';
 import process from 'node:process';
@@ -30,6 +29,7 @@ const ask = (url, agent) =>
     request.on('error', reject);
   });
 
+/** A failed attempt is repeated, as gateways do. */
 const MAX_REPETITIONS = 5;
 /** `faults` has the first nine faults and the last one. */
 const report = { asked: 0, failed: 0, repeated: 0, longestMs: 0, faults: [] };
@@ -60,7 +60,7 @@ if (code) {
   console.log(Math.round(performance.now() - startedAt));
 } else {
   const calls = [];
-  const timer = setInterval(() => calls.push(call(report.asked++)), 20);
+  const timer = setInterval(() => calls.push(call(report.asked++)), 20); // 50 requests a second
   console.log('begun');
   await once(process.stdin.resume(), 'end');
   clearInterval(timer);

@@ -1,10 +1,4 @@
 // `npm run bench -- [--quick] [--beside FOLDER]` measures the CPU time of a request to the service and to its peers.
-// FOLDER is another checkout of the service, with its dist/ and node_modules/. It is measured in the same run, and the
-// table calls it "before".
-//
-// All servers run on the Node.js that runs this program. The speed of a shared machine changes from second to second.
-// So each round measures all servers anew, in another order, and only ratios within a round are compared. RESULTS.md
-// and results.svg contain the last run. `--quick` only prints.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { PROJECT } from '../support/program.js';
@@ -17,7 +11,12 @@ import { HELLO, type Scenario, scenariosOf } from './scenarios.js';
 import { Servers } from './servers.js';
 
 const { quick, beside } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, beside: { type: 'string' } },
+  options: {
+    // Only prints. Without this option, the results replace those in RESULTS.md and results.svg
+    quick: { type: 'boolean', default: false },
+    // Another checkout of the service, with its dist/ and node_modules/. The table calls it "before"
+    beside: { type: 'string' },
+  },
 }).values;
 /** V8 compiles the code of a service during about its first 40,000 requests. Later requests cost a third less. */
 const WARM_UP_SECONDS = quick ? 0.5 : 4;
@@ -58,6 +57,10 @@ async function measureAll(scenarios: readonly Scenario[]): Promise<Result[]> {
   return results;
 }
 
+/**
+ * Measures all servers anew, in another order. Only ratios within a round are compared, because the speed of a shared
+ * machine changes from second to second.
+ */
 async function measureRound(results: readonly Result[]): Promise<void> {
   const hello = results.filter(({ scenario }) => scenario.serverName === HELLO);
   const measured = new Map<Result, Measurement>();

@@ -1,7 +1,5 @@
-// Tests `npm start` as a whole. Other files of this folder test the database and the programs of PostgreSQL.
-//
-// The tests share one clone, in this order. Each needs the data of the tests before it. The second and the third also
-// need the running demo of the first. So run the whole file: with `-t` a later test fails.
+// Tests `npm start` as a whole. Most tests need the data of the tests before them, because they share one clone. So
+// keep their order, and run the whole file: with `-t` a later test may fail.
 import { type ChildProcess, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -126,6 +124,7 @@ function readPorts(output: string): number[] {
   return [...output.matchAll(/127\.0\.0\.1:(\d+)/g)].map(([, port]) => Number(port));
 }
 
+/** The demo of the first test. The second and the third test need this demo while it runs. */
 let firstDemo: Demo;
 
 it('npm start works in two clones at the same time, with variables of another project, and if a port is taken', async () => {

@@ -1,6 +1,4 @@
-// Runs the commands of a page in their order in a copy of the project, and compares their output with the page. If a
-// line is one command of ours, the command runs in the test's process, which takes a tenth of the time of a shell.
-// The remarks `write to`, `as` and `ends with` before a block name a file, a role or an exit status: see pages.ts.
+// Runs the commands of a page in their order in a copy of the project, and compares their output with the page.
 import { readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, expect } from '@jest/globals';
@@ -106,6 +104,7 @@ export class PageWalk {
     return adapted;
   }
 
+  /** Runs a command in the test's process, which takes a tenth of the time of a shell. */
   private async runOwn(program: ProgramName, text: string, role: string): Promise<Outcome> {
     const words = [...text.matchAll(WORD)].map(({ groups }) => groups?.['quoted'] ?? groups?.['plain'] ?? '');
     this.copy.environment = this.environment(role);

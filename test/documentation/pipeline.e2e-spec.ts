@@ -1,8 +1,5 @@
-// Runs the commands of the workflow of docs/pipeline.md, step by step. Two scripts replace `gh` and `npm`: `gh` keeps
-// comments in a file, and `npm` starts our programs directly, because the real npm takes a second each time.
-//
-// The tests share one repository and one database, in this order: each needs the commits and comments of the tests
-// before it. So run the whole file, because with `-t` a later test fails.
+// Runs the workflow of docs/pipeline.md, step by step. Most tests need the commits and comments of the tests before
+// them. So keep their order, and run the whole file: with `-t` a later test may fail.
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from '@jest/globals';
@@ -28,7 +25,10 @@ const ADD_ORDER_TYPE = `insert into code_list_value (code_list, value) values ('
 const REMOVE_PARTY_TYPE = `delete from code_list_value where code_list = 'partyType' and value = 'Solicitor'`;
 const ADD_200_CODES = `insert into communication_code
   select 'T', 'CODE-' || n, repeat('x', 500) from generate_series(1, 200) n`;
-/** The script in place of `gh`. Like GitHub, it refuses a comment of more than 65,536 characters. */
+/**
+ * The script in place of `gh`, which keeps comments in a file. Like GitHub, it refuses a comment of more than 65,536
+ * characters.
+ */
 const GH = `#!/usr/bin/env node
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 const words = process.argv.slice(2);
@@ -50,7 +50,10 @@ if (words.includes('--jq')) {
 }
 `;
 
-/** The script in place of `npm`. For `npm run [--silent] PROGRAM -- WORD…` it starts PROGRAM with the words. */
+/**
+ * The script in place of `npm`, which would take a second each time. For `npm run [--silent] PROGRAM -- WORD…` it
+ * starts PROGRAM with the words.
+ */
 const NPM = `#!/bin/sh
 if [ "$2" = --silent ]; then shift; fi
 program=$2

@@ -8,7 +8,7 @@ import { StalledClients } from '../support/stalled-clients.js';
 import type { World } from '../support/world.js';
 
 const CONNECTIONS = 100;
-/** The connections of a step. After each step, requests with other filters push the large answers out of the cache. */
+/** The connections of a step. After each step, requests with other filters would push large answers out of a cache. */
 const CONNECTIONS_OF_A_STEP = 10;
 const CODES = 20_000;
 const { communicationCodes } = PATHS;
@@ -28,8 +28,8 @@ const ATTACKS: readonly Attack[] = [
 ];
 
 /**
- * Reports the memory of a replica while 100 connections with a valid key ask for the largest answers. After every tenth
- * connection, `others` requests use other filters, so that a cache with a limit would drop the large answers.
+ * Reports the memory of a replica while many connections with a valid key ask for the largest answers.
+ * @param others the number of requests with other filters after each step
  * @param only a part of a name: only attacks with this part are tried
  */
 export async function callers(world: World, others = 2_000, only = ''): Promise<string> {

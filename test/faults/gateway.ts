@@ -23,8 +23,7 @@ interface Course {
 }
 
 /**
- * Restarts replicas under traffic behind nginx (deploy/nginx), HAProxy and Caddy (docs/balancers.md), with several
- * values of DRAIN_SECONDS. Returns the failures.
+ * Restarts replicas under traffic behind each balancer, with each value of DRAIN_SECONDS. Returns the failures.
  * @param only a part of a name, such as `nginx, DRAIN_SECONDS=4`: only tries whose name has this part are run
  */
 export async function gateway(world: World, rounds = ROUNDS, only = ''): Promise<string> {

@@ -17,8 +17,7 @@ const RETRY_INTERVAL_MS = 100;
 const REST_MS = 6_000;
 
 /**
- * Reports the failures of 500 requests a second with a valid token, while the issuer fails in each way of FAULTS, and
- * while it rotates its keys without a warning.
+ * Reports the failures of traffic while the issuer fails in each way of FAULTS, and while it rotates its keys.
  * @param seconds the duration of each failure
  */
 export async function issuers(world: World, seconds = 20): Promise<string> {

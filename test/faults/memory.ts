@@ -20,9 +20,8 @@ interface Kind {
 }
 
 /**
- * Reports the resident memory of the service while it answers requests with one token, and then as many requests with a
- * new token each.
- * @param count a multiple of 100,000
+ * Reports the resident memory of the service during requests with one token, and then with a new token each.
+ * @param count the number of requests of each kind, a multiple of REQUESTS_OF_A_STEP
  * @param leastKibibytes the lowest size of the new tokens
  */
 export async function memory(world: World, count = 1_000_000, leastKibibytes = '0'): Promise<string> {

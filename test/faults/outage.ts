@@ -7,8 +7,8 @@ import { WITHIN_A_SECOND } from '../support/traffic.js';
 const OPTIONS = { ...WITHIN_A_SECOND, perSecond: 500 };
 
 /**
- * Stops, kills, restarts and pauses PostgreSQL while the service gets 500 requests a second. Returns the failures, and
- * how soon changes were served again.
+ * Lets PostgreSQL fail in each way of `faults` under traffic. Returns the failures of requests, and how soon changes
+ * were served again.
  * @param only a part of a name: only faults with this part are tried
  */
 export async function outage(world: World, seconds = 60, only = ''): Promise<string> {

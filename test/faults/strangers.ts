@@ -19,8 +19,8 @@ const PAGE = requestTo('/docs/swagger-ui-bundle.js', {});
 const REQUEST_WITHOUT_BODY = requestTo(PATHS.orderUpdate, { 'Transfer-Encoding': 'chunked' });
 
 /**
- * Runs attacks, each for this many seconds. Lookups have a valid key and token. Reports the effect on a caller that was
- * connected before, on new connections, on the health check and on memory. No gateway limits the attackers here.
+ * Reports the effect of each attack on callers, on the health check and on memory. No gateway limits the attackers.
+ * @param seconds the duration of each attack
  * @param only a part of a name: only attacks with this part are tried
  */
 export async function strangers(world: World, seconds = 12, only = ''): Promise<string> {
@@ -28,6 +28,7 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
   const service = await world.startReplicaProcess({}, { descriptors: DESCRIPTORS });
   await service.ready();
   service.ignoreLog();
+  // Attacks by lookups have these valid credentials, too
   const caller = { 'Api-Key': credentials.key, Authorization: credentials.token };
   const lookup = requestTo(PATHS.orderUpdate, caller);
   const largeLookup = requestTo(PATHS.communicationCodes, caller);

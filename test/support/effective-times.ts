@@ -48,8 +48,7 @@ interface Schedule {
 }
 
 /**
- * Commits moments at which one value and 25 codes begin while others end. Then asks all replicas for all codes every
- * few milliseconds. The database uses the clock of this machine, as this process does.
+ * Commits moments. Then asks all replicas for all codes until each has switched to the last moment.
  * @param takeDatabaseAway is called after the moment in the middle. By then all replicas have read all moments, so they
  *   serve the later moments without the database
  */
@@ -75,7 +74,7 @@ export async function watchMoments<Service extends ReachableService>(
 
 function makeSchedule(count: number, apartMs: number): Schedule {
   const middle = Math.floor(count / 2);
-  const base = Date.now() + LEAD_MS;
+  const base = Date.now() + LEAD_MS; // the database has the same clock as this process
   const toTime = (number: number): number => {
     const afterOutage = number > middle ? STOP_MS : 0;
     return base + number * apartMs + afterOutage;

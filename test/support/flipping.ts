@@ -41,9 +41,8 @@ interface FlipReport {
 }
 
 /**
- * Changes every code from one set to the other and back, as fast as a writer can. Meanwhile eight readers ask all
- * replicas for all lists. An answer is a fault unless its body is the body of one set, with the entity tag of these
- * bytes. The run ends when both sets were seen twice, and enough replies have come.
+ * Changes every code from one set to the other and back, as fast as a writer can. Meanwhile readers ask all replicas
+ * for all lists.
  * @param options.wanted the least number of replies
  */
 export async function flipCodes(
@@ -135,6 +134,7 @@ interface JudgedReply {
   readonly reply: RawReply;
 }
 
+/** Notes a fault unless the reply has status 200, the body of one set, and the entity tag of this body. */
 function judge(report: FlipReport, { target, answers, reply }: JudgedReply): void {
   const { status, etag, body } = reply;
   report.replies++;

@@ -1,6 +1,5 @@
-// Gateways in front of the replicas, run by an ordinary user on a port of the loopback address: nginx with the file of
-// deploy/nginx, and HAProxy and Caddy with the blocks of docs/balancers.md. Each configuration is adapted by replacing
-// texts in it. If you change such a text in its file, change it here, too: a text that is not found stays as it is.
+// Gateways in front of the replicas. This file replaces texts in their configurations. If you change such a text in its
+// file, change it here, too: a text that is not found stays as it is.
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,9 +37,8 @@ export const withLongTimeouts = (configuration: string): string =>
     .replace('health_interval 1s', 'health_interval 1s\n  health_timeout 600s');
 
 /**
- * Starts HAProxy or Caddy with its block of docs/balancers.md. The replica 10.0.0.1 of the page is 127.0.0.1, and so
- * on.
- * @param change changes the configuration
+ * Starts HAProxy or Caddy with its block of docs/balancers.md, in which 10.0.0.1 becomes 127.0.0.1, and so on.
+ * @param change changes the block before its addresses are replaced
  */
 export async function startBalancer(
   name: BalancerName,

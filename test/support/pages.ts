@@ -2,14 +2,20 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { PROJECT, readText } from './program.js';
 
-/**
- * A code block of a page. PageWalk runs each block as it is, unless a comment `<!-- test: … -->` is before it:
- * - `not run: REASON`: no test can run this block
- * - `run by FILE`: the test or script FILE runs the block
- * - `write to FILE`: the block becomes the content of FILE, in the folder in which the commands run
- * - `as ROLE`: SQL runs as this role, such as `superuser`, and DATABASE_URL names this role
- * - `ends with STATUS`: the exit status of the last command, if it is not 0
- */
+/** The beginning of a comment `<!-- test: … -->` before a block. PageWalk runs a block without a comment as it is. */
+type Exception =
+  /** `not run: REASON`: no test can run this block. */
+  | 'not run:'
+  /** `run by FILE`: the test or script FILE runs the block. */
+  | 'run by'
+  /** `write to FILE`: the block becomes the content of FILE, in the folder in which the commands run. */
+  | 'write to'
+  /** `as ROLE`: SQL runs as this role, such as `superuser`, and DATABASE_URL names this role. */
+  | 'as'
+  /** `ends with STATUS`: the exit status of the last command, if it is not 0. */
+  | 'ends with';
+
+/** A code block of a page. */
 export interface Block {
   readonly heading: string;
   /** The number of the block's first line of text, from 1. */
@@ -62,7 +68,7 @@ export const readBlocks = (page: string): Block[] =>
   });
 
 /** Returns the rest of a remark that begins with these words, or undefined if it begins with others. */
-export const findRemark = ({ remark }: Block, beginning: string): string | undefined =>
+export const findRemark = ({ remark }: Block, beginning: Exception): string | undefined =>
   remark.startsWith(`${beginning} `) ? remark.slice(beginning.length).trim() : undefined;
 
 /** Returns whether PageWalk runs this block. Diagrams, and blocks that a remark excepts, are not run. */

@@ -11,10 +11,9 @@ export async function listen(server: Server): Promise<number> {
 
 /**
  * The port at which the search for the next free port begins. It is below 32,768, where the ports of outgoing
- * connections begin: such a connection could take the port before the program does. Each process begins at another
- * port.
+ * connections begin: such a connection could take the port before the program does.
  */
-let candidate = 10_000 + ((process.pid * 101) % 20_000);
+let candidate = 10_000 + ((process.pid * 101) % 20_000); // each process begins at another port
 
 /** Returns a port on which nobody listens. */
 export async function freePort(): Promise<number> {

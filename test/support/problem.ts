@@ -59,7 +59,6 @@ function oneOf(...texts: readonly string[]): RegExp {
 
 /**
  * Asserts that a reply is a problem document with all members that the interface document demands of a problem.
- * Returns the document.
  * @param detail the pattern of the detail, for a route whose problems have sentences of their own
  */
 export function expectProblem(

@@ -59,8 +59,8 @@ export class ProgramCopy {
 }
 
 /**
- * Makes a copy of the programs and a database, which are removed after the last test of a file. After each test, the
- * files of the migrations and the variables are reset. The content of the database stays.
+ * Makes a copy of the programs and a database, which are removed after the last test of a file. After each test the
+ * migrations and the variables are reset, but the content of the database stays.
  * @param urlOf returns the address at which the commands use the database
  */
 export async function useProgramCopy(urlOf = (database: TestDatabase): string => database.url) {

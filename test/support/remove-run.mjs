@@ -1,6 +1,5 @@
 // remove-run.mjs FOLDER waits until its standard input is closed: when the test run ends, or when it is killed. Then
-// this program ends the run's PostgreSQL, Jest's workers and their services, and removes the folder of the run. It
-// finds these processes by the folder's name in their command line or environment.
+// this program ends the processes of the run, and removes its folder.
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, rmSync } from 'node:fs';
@@ -14,6 +13,7 @@ const END_LIMIT_MS = 10_000;
 
 const [, , folder] = process.argv;
 
+/** Finds PostgreSQL, Jest's workers and their services by a folder's name in their command line or environment. */
 function findProcesses(folders) {
   // ps prints the environment after the command
   const { stdout } = spawnSync('ps', ['axeww', '-o', 'pid=,args='], { encoding: 'utf8', maxBuffer: 2 ** 26 });

@@ -13,14 +13,14 @@ export const WAIT_LIMIT_MS = 45_000;
 
 interface Options {
   readonly afterMs?: number;
+  /** The default is standard error. Jest shows it immediately, but console.error only after the last test of a file. */
   readonly say?: (text: string) => void;
   /** The time after which the wait fails. */
   readonly limitMs?: number;
 }
 
 /**
- * Returns the result of the wait. After 30 s it names what it waits for, and the line of the test, on standard error.
- * Jest shows standard error immediately, but console.error only after the last test of the file.
+ * Returns the result of the wait. After 30 s it names what it waits for, and the line of the test.
  * @throws Error with the same facts, if the wait does not end within its limit
  */
 export async function limitWait<T>(
