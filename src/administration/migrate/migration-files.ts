@@ -79,12 +79,15 @@ export async function createMigration(subject: string, text = EMPTY): Promise<st
   return path;
 }
 
-/** Returns a name that comes after all `names`, even if one of them has a time in the future. */
-export function chooseName(subject: string, names: readonly string[]): string {
+/**
+ * Returns a name that comes after all `names`, even if one of them has a time in the future.
+ * @param earliestMs the time in the name, unless it has to be later
+ */
+export function chooseName(subject: string, names: readonly string[], earliestMs = Date.now()): string {
   const lastName = names.toSorted(compareNames).at(-1) ?? '';
   const lastTime = TIMED_NAME.exec(lastName)?.groups?.['time'];
   const afterLastMs = lastTime === undefined ? 0 : parseNameTime(lastTime) + SECOND_MS;
-  return `${formatNameTime(Math.max(Date.now(), afterLastMs))}_${subject}`;
+  return `${formatNameTime(Math.max(earliestMs, afterLastMs))}_${subject}`;
 }
 
 export function assertSubject(subject: string): void {

@@ -1,16 +1,12 @@
-import { beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { ALWAYS, type CodeRows } from '../../lookups/code-rows.js';
 import { markEarlyNames, markTimesWithoutZone } from './unusual-migrations.js';
 
 describe('a pending migration', () => {
-  beforeEach(() => {
-    jest.spyOn(Date, 'now').mockReturnValue(Date.parse('2027-01-05T10:00:00Z'));
-  });
-
-  it('is marked, with a new name, if its name is earlier than the name of an applied migration', () => {
+  it('is marked if its name is earlier than the name of an applied migration: the new name is a second after the last one', () => {
     const applied = ['0005_add_views', '20270103000000_ours', '20270101000000_first'];
     expect(markEarlyNames(['20270102000000_theirs', '20270104000000_new'], applied)).toEqual([
-      '20270102000000_theirs: if it is applied nowhere yet, rename it to 20270105100000_theirs.sql. Its name is earlier ' +
+      '20270102000000_theirs: if it is applied nowhere yet, rename it to 20270104000001_theirs.sql. Its name is earlier ' +
         'than 20270103000000_ours, which is applied: a new database would apply them in the other order',
     ]);
   });
@@ -18,8 +14,8 @@ describe('a pending migration', () => {
   it('keeps its place among other marked migrations: their new names have the same order', () => {
     const marks = markEarlyNames(['20270101000000_one', '20270102000000_two'], ['20270103000000_ours']);
     expect(marks.map((mark) => /rename it to (\S+)\./.exec(mark)?.[1])).toEqual([
-      '20270105100000_one.sql',
-      '20270105100001_two.sql',
+      '20270103000001_one.sql',
+      '20270103000002_two.sql',
     ]);
   });
 

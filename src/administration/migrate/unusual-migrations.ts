@@ -27,7 +27,8 @@ export function markEarlyNames(pending: readonly string[], applied: readonly str
   for (const name of pending) {
     if (compareNames(name, lastApplied) > 0) continue;
     const subject = name.slice(name.indexOf('_') + 1);
-    const laterName = chooseName(subject, names);
+    // Without the present time, so that the plan stays the same: a label of docs/pipeline.md contains its hash
+    const laterName = chooseName(subject, names, 0);
     names.push(laterName); // so that the next new name comes after this one
     marks.push(
       `${name}: if it is applied nowhere yet, rename it to ${laterName}.sql. ` +
