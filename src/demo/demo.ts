@@ -79,8 +79,8 @@ export async function startDemo(addStop: (stop: () => Promise<unknown>) => void)
   };
   writePrivateFile(join(DATA, 'demo.env'), toShellExports(variables));
   // A static import would delay the start of PostgreSQL
-  const { OPERATION_PATHS } = await import('../documentation/openapi-document.js');
-  process.stdout.write(describeDemo(variables, OPERATION_PATHS, service.managementUrl, database.data));
+  const { LOOKUP_PATHS } = await import('../documentation/openapi-document.js');
+  process.stdout.write(describeDemo(variables, LOOKUP_PATHS, service.managementUrl, database.data));
 }
 
 /** Removes the variables PG…, which would change our connections. Exempts calls to this machine from a proxy. */

@@ -21,8 +21,8 @@ interface OpenApiDocument {
 
 const CONTRACT = parse(readFileSync(new URL('openapi.yaml', import.meta.url), 'utf8')) as OpenApiDocument;
 
-/** The paths of the operations, without BASE_PATH. */
-export const OPERATION_PATHS = Object.keys(CONTRACT.paths);
+/** The paths that answer GET, without BASE_PATH. */
+export const LOOKUP_PATHS = Object.keys(CONTRACT.paths).filter((path) => 'get' in (CONTRACT.paths[path] ?? {}));
 
 /** @param issuer the metadata of the first issuer, where Swagger UI signs in; undefined if they are not known */
 export function createOpenApiDocument(
