@@ -1,8 +1,8 @@
 import { expect, it } from '@jest/globals';
 import { showInvisible } from './invisible-characters.js';
 
-/** The white space, format characters and characters drawn as nothing that this version of Node.js knows. */
-const KNOWN_TO_UNICODE = /[\p{White_Space}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
+/** White space, control and format characters, and characters drawn as nothing, as far as this Node.js knows them. */
+const KNOWN_TO_UNICODE = /[\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
 
 it('shows every invisible character of Unicode as an escape, except the space', () => {
   const forgotten: string[] = [];
@@ -24,6 +24,7 @@ it.each([
     text: '\u2060\u202e\ufeff\u3164\u2800\u00a0',
     shown: '\\u2060\\u202e\\ufeff\\u3164\\u2800\\u00a0',
   },
+  { what: 'control characters, which a terminal obeys', text: '\u001b[2J\u009b2J', shown: '\\u001b[2J\\u009b2J' },
   { what: 'an invisible character after U+FFFF', text: 'tag \u{e0041}', shown: 'tag \\u{e0041}' },
 ])('shows a text with $what as $shown', ({ text, shown }) => {
   expect(showInvisible(text)).toBe(shown);

@@ -11,10 +11,11 @@ const INVISIBLE_CHARACTERS = new RegExp(
   ].join(''),
   'gu',
 );
+const CONTROL_CHARACTERS = /\p{Cc}/gu;
 
-/** Returns the text with each invisible character written out, such as `\u200b`. */
+/** Returns the text with each invisible character written out, such as `\u200b`. A terminal obeys control characters. */
 export function showInvisible(text: string): string {
-  return text.replace(INVISIBLE_CHARACTERS, escapeCharacter);
+  return text.replace(INVISIBLE_CHARACTERS, escapeCharacter).replace(CONTROL_CHARACTERS, escapeCharacter);
 }
 
 function escapeCharacter(character: string): string {
