@@ -190,7 +190,12 @@ describe('the page at the address of the service', () => {
     const { status, headers, text } = await getWithoutCredentials('/', { Accept });
     expect([status, headers.get('content-type')]).toEqual([200, HTML]);
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
-    for (const path of ['/docs', '/openapi.json', '/openapi-3.0.json']) expect(text).toContain(`<a href="${path}">`);
+    const links = [...text.matchAll(/<a href="([^"]+)">([^<]+)</g)].map(([, path, name]) => [path, name]);
+    expect(links).toEqual([
+      ['/docs', 'Documentation'],
+      ['/openapi.json', 'OpenAPI 3.1'],
+      ['/openapi-3.0.json', expect.stringMatching(/^OpenAPI 3\.0,/)],
+    ]);
   });
 
   it('answers 200 to GET and HEAD without Accept, and refuses POST', async () => {
