@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest 
 import * as fc from 'fast-check';
 import { usedHeap } from '../support/process-figures.js';
 import { MAX_TOKEN_BYTES } from '../../src/auth/access-token.js';
-import { Issuer, type SigningKey, encodePart } from '../support/issuer.js';
+import { Issuer, type SigningKey, createSigningKey, encodePart } from '../support/issuer.js';
 import { Verifier } from '../support/verifier.js';
 
 /** MAX_REMEMBERED_TOKENS_BYTES of access-tokens.service.ts. */
@@ -52,6 +52,18 @@ it('a token is refused until 30 s before its nbf', async () => {
   jest.setSystemTime(acceptedFromMs);
   expect(await verifier.verify(token)).toEqual(ACCEPTED);
 });
+
+it.each(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'])(
+  'a token that is signed with %s is accepted',
+  async (alg) => {
+    const key = await createSigningKey(alg, 'only');
+    const { published } = issuer;
+    issuer.published = [key.jwk];
+    const withThisKey = await new Verifier([issuer]).start();
+    issuer.published = published;
+    expect(await withThisKey.verify(await issuer.token({ key }))).toEqual(ACCEPTED);
+  },
+);
 
 describe('Ed25519 and EdDSA are one algorithm (RFC 9864)', () => {
   const NAMES = ['EdDSA', 'Ed25519', undefined];
