@@ -73,8 +73,8 @@ interface Unprepared {
 }
 
 /**
- * Keeps a value equal to the content of the database. If a poll, `read` or `prepare` fails, the former value stays. So
- * while the changed keys cannot be read, a revoked key is still accepted.
+ * Keeps a value equal to the content of the database. Polls ask for its revision, and read all content of a new one. If
+ * a step fails, the former value stays. So while changed keys cannot be read, a revoked key is still accepted.
  */
 export class FollowedTopic<T, Rows = unknown> {
   private served: Served<T> | undefined;

@@ -16,8 +16,8 @@ export interface AnswerOptions {
 }
 
 /**
- * A 200 with a strong entity tag (RFC 9110 section 8.8.3). The constructor hashes the body, so make an answer once and
- * return it to all callers.
+ * A 200 whose whole body is in memory, with a strong entity tag (RFC 9110 section 8.8.3). The constructor hashes the
+ * body, so make an answer once and return it to all callers.
  */
 export class Answer {
   readonly etag: string;

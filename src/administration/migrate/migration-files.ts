@@ -1,3 +1,5 @@
+// Reads, checks and writes the migrations. A file has a line "-- Up Migration" and SQL, and perhaps a line
+// "-- Down Migration" and the SQL that undoes the migration.
 import { isUtf8 } from 'node:buffer';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';

@@ -13,7 +13,10 @@ export interface IssuerSettings {
   readonly OAUTH_ALLOW_HTTP: boolean;
 }
 
-/** Issuers share nothing, so that an outage of one issuer, or a flood of its tokens, never affects another issuer. */
+/**
+ * An issuer of access tokens. Its metadata and its keys are fetched at intervals. Issuers share nothing, so that an
+ * outage of one issuer, or a flood of its tokens, never affects another issuer.
+ */
 export class Issuer {
   private readonly keySet: KeySet;
   private lastMetadata: IssuerMetadata | undefined;
