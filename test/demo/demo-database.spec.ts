@@ -75,6 +75,19 @@ it('the demo waits for a server that still repairs its data, also if its lock fi
   repairing.close();
 });
 
+it('the demo uses the server that another demo starts at the same time', async () => {
+  const programs = await findPrograms();
+  const server = new PostgresServer(programs, folder);
+  const start = jest.spyOn(server, 'start').mockImplementationOnce(async () => {
+    await new PostgresServer(programs, folder).start(await freePort());
+    throw new Error('lock file "postmaster.pid" already exists');
+  });
+  const database = new DemoDatabase(server);
+  await database.start();
+  expect(start).toHaveBeenCalledTimes(1);
+  await database.stop();
+});
+
 it('the demo says that its data is of another version of PostgreSQL, and what to do', async () => {
   await startAndStop();
   const version = readFileSync(pathInData('PG_VERSION'), 'utf8');

@@ -236,6 +236,7 @@ if (!canUnshare) process.stderr.write('SKIPPED: a machine without a loopback net
   expect(stderr.replaceAll(WAITING, '')).toMatch(
     /^The database of the demo does not start: .*ENETUNREACH.* no loopback network: ip link set lo up\.\n$/,
   );
+  expect(existsSync(lockFile(otherClone))).toBe(false); // the server, to which no session was possible, is stopped
 });
 
 it('npm start reports all faulty settings in one list before it starts anything', async () => {
