@@ -29,17 +29,15 @@ const MAX_CALLER_WAIT_MS = 2_000;
 /** Keys of this age are not used any more, even if the issuer cannot be reached. */
 const MAX_AGE_SECONDS = 24 * 3_600;
 
-/**
- * The result of the last fetch. It decides when the next fetch begins:
- * - `settled`: the fetched set has all keys in use, or it is the second in a row that lacks keys. A third fetch soon
- *   would not help: an issuer whose nodes have different keys would be asked each second.
- * - `lacking`: the fetched set is the first that lacks a key in use. The next fetch shows whether the key is withdrawn.
- * - `unusable`: there was no usable answer, or no key in use can verify a token.
- */
+/** The result of the last fetch. It decides when the next fetch begins. */
 type State = 'settled' | 'lacking' | 'unusable';
+/** The time from the start of the last fetch to the start of the next fetch. */
 const DELAYS_MS: Readonly<Record<State, number>> = {
+  /** The answer has all keys in use, or two answers in a row lacked keys. */
   settled: REFRESH_INTERVAL_MS,
+  /** The answer is the first that lacks a key in use. The next answer shows whether the key is withdrawn. */
   lacking: MIN_WITHDRAWAL_MS,
+  /** There was no usable answer, or no key in use can verify a token. */
   unusable: RETRY_INTERVAL_MS,
 };
 
@@ -94,7 +92,7 @@ export class KeySet {
     return this.keys && this.keys.usableCount > 0 ? this.secondsUntilTooOld : 0;
   }
 
-  /** Fetches the keys now, if their address is known, and then at intervals until `stop`. */
+  /** Fetches the keys now and at intervals until `stop`, if their address is known. Joins a running fetch. */
   async refresh(): Promise<void> {
     if (this.address !== undefined) await this.joinOrBeginFetch(this.address);
   }
@@ -113,27 +111,22 @@ export class KeySet {
   }
 
   /**
-   * Fetches the keys if the key id is unknown, unless the last fetch began less than 5 s ago. Waits at most 2 s. A
-   * fetch that takes longer is not interrupted.
-   * @returns all keys, even if the wanted one is not among them. Undefined if the fetch failed or takes longer: the
-   * wanted key may exist
+   * Fetches the keys if the key id is unknown, unless the last fetch began less than 5 s ago. Waits at most 2 s.
+   * @returns all keys, with or without the wanted key; undefined if the fetch failed or goes on: the key may exist
    */
   async findNewKeys(keyId: string): Promise<SigningKeys | undefined> {
-    await waitAtMost(MAX_CALLER_WAIT_MS, this.fetchIfUnknown(keyId));
+    await waitAtMost(MAX_CALLER_WAIT_MS, this.fetchIfUnknown(keyId)); // does not end a longer fetch
     if (this.has(keyId)) return this.keys;
     const hasLastFetchSucceeded = !this.isFetching && this.failure.failuresInARow === 0;
     return hasLastFetchSucceeded ? this.keys : undefined;
   }
 
-  /**
-   * Waits for a running fetch. If its answer lacks the key, the fetch may have begun before the key was published. So
-   * a second fetch follows, if it is due.
-   */
+  /** Waits for a running fetch. If the key is still unknown after that, fetches the keys, if a fetch is due. */
   private async fetchIfUnknown(keyId: string): Promise<void> {
-    await this.running;
+    await this.running; // this fetch may have begun before the key was published
     if (this.has(keyId)) return;
     const isDue = performance.now() - this.beganAtMs >= RETRY_INTERVAL_MS;
-    const isNextFetchRunning = this.isFetching; // another caller that waited has begun it
+    const isNextFetchRunning = this.isFetching; // another caller that waited has begun it, and `refresh` joins it
     if (isDue || isNextFetchRunning) await this.refresh();
   }
 
@@ -172,30 +165,24 @@ export class KeySet {
     }
   }
 
+  /** Decides when the next fetch begins, logs what is new, and replaces the keys. */
   private async replaceKeys(usedKeys: readonly UsedKey[]): Promise<void> {
-    const keys = await toSigningKeys(usedKeys.map(({ jwk }) => jwk));
+    const signingKeys = await toSigningKeys(usedKeys.map(({ jwk }) => jwk));
+    const lackingKeys = usedKeys.filter(({ lackedSinceMs }) => lackedSinceMs !== undefined);
+    this.state = findNextState(this.state, signingKeys.usableCount, lackingKeys.length);
     this.usedKeys = usedKeys;
-    this.state = this.findNextState(keys.usableCount);
-    if (this.state === 'lacking') this.logLacking();
+    if (this.state === 'lacking') this.logLacking(lackingKeys);
     // Equal keys do not replace the object: with a new object, each remembered token would be verified again
-    if (isDeepStrictEqual(keys.document, this.signingKeys?.document)) return;
-    this.logChange(keys);
-    this.signingKeys = keys;
+    if (isDeepStrictEqual(signingKeys.document, this.signingKeys?.document)) return;
+    this.logChange(signingKeys);
+    this.signingKeys = signingKeys;
   }
 
-  private findNextState(usableCount: number): State {
-    if (usableCount === 0) return 'unusable';
-    const isAnyLacking = this.usedKeys.some(({ lackedSinceMs }) => lackedSinceMs !== undefined);
-    return isAnyLacking && this.state !== 'lacking' ? 'lacking' : 'settled';
-  }
-
-  private logLacking(): void {
-    const lacking = this.usedKeys.filter(({ lackedSinceMs }) => lackedSinceMs !== undefined);
-    const keyIds = lacking.map(({ jwk }) => jwk.kid);
+  private logLacking(lackingKeys: readonly UsedKey[]): void {
     this.logger.log({
       message: 'issuer: an answer lacks keys, the next answer will show whether they are withdrawn',
       issuer: this.issuer,
-      keyIds,
+      keyIds: lackingKeys.map(({ jwk }) => jwk.kid),
     });
   }
 
@@ -225,11 +212,7 @@ export class KeySet {
   }
 }
 
-/**
- * Returns the fetched keys, and the used keys that are not withdrawn. A key is withdrawn if two answers in a row lack
- * it, and their fetches began MIN_WITHDRAWAL_MS apart or more. The keys are sorted, because the nodes of an issuer may
- * order them differently, and equal sets must be recognized.
- */
+/** Returns the fetched keys, and the used keys that the answer lacks but that are not withdrawn yet. */
 function mergeKeys(usedKeys: readonly UsedKey[], fetched: readonly JWK[], beganAtMs: number): UsedKey[] {
   const present = fetched.map((jwk) => ({ jwk, identity: identifyKey(jwk), lackedSinceMs: undefined }));
   const identities = new Set(present.map(({ identity }) => identity));
@@ -237,7 +220,15 @@ function mergeKeys(usedKeys: readonly UsedKey[], fetched: readonly JWK[], beganA
     .filter(({ identity }) => !identities.has(identity))
     .map((key) => ({ ...key, lackedSinceMs: key.lackedSinceMs ?? beganAtMs }));
   const notWithdrawn = lacking.filter(({ lackedSinceMs }) => beganAtMs - lackedSinceMs < MIN_WITHDRAWAL_MS);
+  // Sorted, because the nodes of an issuer may order the keys differently, and equal sets must be recognized
   return [...present, ...notWithdrawn].sort((one, other) => (one.identity < other.identity ? -1 : 1));
+}
+
+function findNextState(former: State, usableCount: number, lackingCount: number): State {
+  if (usableCount === 0) return 'unusable';
+  if (lackingCount === 0) return 'settled';
+  // Never `lacking` twice in a row: an issuer whose nodes have different keys would be asked each second
+  return former === 'lacking' ? 'settled' : 'lacking';
 }
 
 /** Returns the key id and the public key as one text. The id alone is not enough: an issuer may reuse an id. */
