@@ -1,6 +1,5 @@
-// Reads rows from a CSV file (RFC 4180) as spreadsheets save it: with commas or semicolons, and any line ends. Lines of
-// separators only, and empty cells at the end of a line, are ignored. This code checks the form of the file, and the
-// times in it. PostgreSQL's constraints check all other cells when the migration is tried.
+// Reads rows from a CSV file (RFC 4180) as spreadsheets save it: with commas or semicolons, and any line ends.
+// Checks its form and its times. PostgreSQL's constraints check all other cells when the migration is tried.
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { CsvError, parse } from 'csv-parse/sync';
@@ -83,27 +82,25 @@ function parseCsv(bytes: Uint8Array): CsvText {
   const text = new TextDecoder().decode(bytes).replaceAll(/\r\n?/g, '\n');
   const nulAt = text.indexOf('\0');
   if (nulAt >= 0) {
-    const line = countLineBreaks(text.slice(0, nulAt)) + 1;
+    const line = text.slice(0, nulAt).split('\n').length;
     return withFault(line, 'the file contains U+0000, as a file in UTF-16 does. Save it as "CSV UTF-8".');
   }
-  let lastLine = 0;
+  let nextLine = 1; // the line on which the next record begins
   const records: CsvRecord[] = [];
   const faults: Fault[] = [];
   try {
     parse(text, {
       delimiter: findDelimiter(text),
       relax_column_count: true,
-      skip_records_with_empty_values: true,
       // If `parse` throws, it returns no records. `on_record` has then collected the records before the fault
-      on_record: (cells: string[], { lines: lineAtEnd }) => {
-        const breaksInCells = countLineBreaks(cells.join(''));
-        records.push({ cells, line: lineAtEnd - breaksInCells });
-        lastLine = lineAtEnd;
+      on_record: (cells: string[], { lines: lastLine }) => {
+        if (!isBlank(cells)) records.push({ cells, line: nextLine });
+        nextLine = lastLine + 1; // also after a blank record, so csv-parse must not skip blank records
       },
     });
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    faults.push(describeWrongQuote(text, findNextLine(text, lastLine)));
+    faults.push(describeWrongQuote(text, nextLine));
   }
   const [header = { cells: [], line: 1 }, ...others] = records;
   const names = header.cells.map((name) => name.trim());
@@ -120,15 +117,14 @@ function findDelimiter(text: string): string {
   return header.includes(';') ? ';' : ',';
 }
 
-function countLineBreaks(text: string): number {
-  return text.split('\n').length - 1;
+/** Returns false for a line such as `;"";`, which has only separators and empty quotes. */
+function hasText(line: string): boolean {
+  return /[^\s,;]/.test(line.replaceAll('""', ''));
 }
 
-/** Returns the number of the first line after `lastLine` that has text, or 1 if there is none. */
-function findNextLine(text: string, lastLine: number): number {
-  const followingLines = text.split('\n').slice(lastLine);
-  const index = followingLines.findIndex(hasText);
-  return index < 0 ? 1 : lastLine + index + 1;
+/** Returns true for an empty line, and for a line of only separators. Spreadsheets write such lines. */
+function isBlank(cells: readonly string[]): boolean {
+  return cells.every((cell) => cell.trim() === '');
 }
 
 function describeWrongQuote(text: string, line: number): Fault {
@@ -137,11 +133,6 @@ function describeWrongQuote(text: string, line: number): Fault {
     ? 'it has a formula, such as ="007". Write only the text, such as 007.'
     : 'its quotes are wrong. If a cell is in quotes, write "" for each quote in its text.';
   return { line, message };
-}
-
-/** Returns false for a line such as `;"";`, which has only separators and empty quotes. */
-function hasText(line: string): boolean {
-  return /[^\s,;]/.test(line.replaceAll('""', ''));
 }
 
 /** Returns the table with these columns, in any order. The file may lack nullable columns, such as valid_from. */

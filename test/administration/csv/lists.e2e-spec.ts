@@ -261,6 +261,11 @@ describe('migrate new --from', () => {
       fault: /^line 6: its quotes are wrong/,
     },
     {
+      what: 'text after a quoted cell, below a line of only an empty cell with a line break',
+      text: `${CODES_HEADER}\n"\n",,,,\nA,"B"x,c,,`,
+      fault: /^line 4: its quotes are wrong/,
+    },
+    {
       what: 'text after a quoted cell, below a line break in the header',
       text: `code_type,"code\n",description\nA,"B"x,c`,
       fault: /^line 3: its quotes are wrong/,
