@@ -1,8 +1,5 @@
 // Applies and undoes migrations with node-pg-migrate. Each migration has its own transaction, which also writes or
 // deletes its row in pgmigrations. A run that is killed leaves no lock, and nothing of the migration that ran.
-//
-// The text of a migration is passed as a setting of the transaction, and EXECUTE in a `do` block runs the text. Inside
-// EXECUTE, PostgreSQL refuses commands that begin or end a transaction, and says where in the file an error is.
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import { type MigrationBuilder, type RunnerOption, runner } from 'node-pg-migrate';
@@ -31,7 +28,10 @@ import {
 } from './migration-files.js';
 import { assertOwner } from './migration-owner.js';
 
-/** Runs the text in the setting. Empties the setting first, or each parallel worker would get a copy of up to 50 MB. */
+/**
+ * Runs the text in the setting. EXECUTE refuses commands that begin or end a transaction, and says where an error is.
+ * The setting is emptied first, or each parallel worker would get a copy of up to 50 MB.
+ */
 const EXECUTE = `do $run$ declare file text := current_setting('order_lookup.file'); begin
   perform set_config('order_lookup.file', '', true);
   execute file;
@@ -56,7 +56,7 @@ function ignore(): void {
 
 type Strategies = NonNullable<RunnerOption['migrationLoaderStrategies']>;
 
-interface Run {
+interface RunOptions {
   readonly direction: Direction;
   /** The largest number of migrations. With the direction `down`, these are the last ones. */
   readonly count: number;
@@ -78,8 +78,7 @@ export function applyPending(
 }
 
 /**
- * Undoes the last migrations.
- * @param names the migrations that a person has agreed to, the newest first
+ * Undoes these migrations, the newest first. A person has agreed to exactly these.
  * @throws OperatorError if these are no longer the last migrations
  */
 export function undo(
@@ -134,65 +133,63 @@ function dollarQuote(text: string): string {
   return tag + text + tag;
 }
 
-/** Reports committed migrations. node-pg-migrate reports none, but it commits a migration before it loads the next. */
-class Progress {
-  /** The script that runs now, for messages about its faults. */
-  script: Script | undefined;
-  private current: string | undefined;
-
-  constructor(private readonly report: (name: string) => void) {}
-
-  /** Call `begin` before anything of the migration can fail, so that each error names the migration. */
-  begin(name: string): void {
-    this.end();
-    this.current = name;
-    this.script = { title: `${name}.sql`, sql: '' };
-  }
-
-  /** Reports that the current migration is committed. */
-  end(): void {
-    if (this.current !== undefined) this.report(this.current);
-    this.current = undefined;
-  }
-}
-
-async function run(database: Database, { direction, count, check, report }: Run): Promise<string[]> {
+async function run(database: Database, options: RunOptions): Promise<string[]> {
   await assertMigrations(); // all files, before the first one is applied
-  const progress = new Progress(report);
-  const load = async (name: string, session: Session): Promise<string[]> => {
-    progress.begin(name);
-    check(name);
-    progress.script = toScript(await readAgain(name), direction);
-    // SET_CATALOG_PATH is the last, because node-pg-migrate then writes the row of pgmigrations with this search path
-    return [...toStatements(progress.script, session), SET_CATALOG_PATH];
-  };
-  const migrate = async (session: Session): Promise<string[]> => {
-    await session.query(RUNNER_SESSION); // these settings also limit how long node-pg-migrate waits for another run
-    const done = await runner({
-      dbClient: session,
-      dir: MIGRATIONS,
-      direction,
-      count,
-      migrationsTable: 'pgmigrations',
-      checkOrder: false, // true would refuse a pending migration if one with a later name is applied
-      singleTransaction: false,
-      advisoryLockMode: 'wait',
-      logger: SILENT,
-      migrationLoaderStrategies: loadSql((name) => load(name, session)),
-    });
-    progress.end();
-    return done.map(({ name }) => name);
-  };
   // A hot standby refuses the kind `dryRun`, and the message names the standby. The kind `read` would succeed on a
   // standby. Then the first migration would fail, and be blamed
   await database.within('dryRun', assertOwner);
-  return database.borrow(async (session) => {
+  return database.borrow((session) => new MigrationRun(session, options).migrate());
+}
+
+class MigrationRun {
+  /** The migration that runs. Undefined before the first migration. */
+  private current: { readonly name: string; readonly script: Script } | undefined;
+
+  constructor(
+    private readonly session: Session,
+    private readonly options: RunOptions,
+  ) {}
+
+  /** Returns the names of the migrations. If one fails, throws an error that names it. */
+  async migrate(): Promise<string[]> {
+    const { session, options } = this;
     try {
-      return await migrate(session);
+      await session.query(RUNNER_SESSION); // these settings also limit how long node-pg-migrate waits for another run
+      const done = await runner({
+        dbClient: session,
+        dir: MIGRATIONS,
+        direction: options.direction,
+        count: options.count,
+        migrationsTable: 'pgmigrations',
+        checkOrder: false, // true would refuse a pending migration if one with a later name is applied
+        singleTransaction: false,
+        advisoryLockMode: 'wait',
+        logger: SILENT,
+        migrationLoaderStrategies: loadSql((name) => this.load(name)),
+      });
+      this.reportCommitted();
+      return done.map(({ name }) => name);
     } catch (error) {
-      throw progress.script === undefined ? explainStart(error, session) : explainFault(error, progress.script);
+      throw this.current ? explainFault(error, this.current.script) : explainStart(error, session);
     }
-  });
+  }
+
+  /** Returns the statements of a migration. node-pg-migrate has then committed the migration before it. */
+  private async load(name: string): Promise<string[]> {
+    const { session, options } = this;
+    this.reportCommitted();
+    this.current = { name, script: { title: `${name}.sql`, sql: '' } }; // first, so that each error names it
+    options.check(name);
+    const script = toScript(await readAgain(name), options.direction);
+    this.current = { name, script };
+    // SET_CATALOG_PATH is the last, because node-pg-migrate then writes the row of pgmigrations with this search path
+    return [...toStatements(script, session), SET_CATALOG_PATH];
+  }
+
+  /** Call it only when the current migration is committed. */
+  private reportCommitted(): void {
+    if (this.current) this.options.report(this.current.name);
+  }
 }
 
 /** Reads a file that `assertMigrations` has already read: somebody may have removed it meanwhile. */
