@@ -32,7 +32,19 @@ const FILTERS = {
   codeType: 'Type of communication code record to be retrieved.',
   code: 'Communication code record to be retrieved.',
 };
+/** The address of an issuer that does not answer. */
+const NO_ISSUER = 'http://127.0.0.1:9';
 const slugs = Object.keys(problemTypes) as ProblemSlug[];
+
+/** Returns the headers of a caller who may read the lookups. The token of the world lacks SCOPE. */
+async function goodHeaders(): Promise<Record<string, string>> {
+  const token = await world.issuer.token({ claims: { scope: SCOPE } });
+  return { 'Api-Key': world.key.key, Authorization: `Bearer ${token}` };
+}
+
+async function getWithScope(path: string, headers: Record<string, string> = {}): Promise<Reply> {
+  return world.get(path, { headers: { ...(await goodHeaders()), ...headers } });
+}
 
 it('openapi.yaml has the operations, their parameters and the version of the service', () => {
   expect(Object.keys(openapiYaml.paths)).toEqual(ALL_PATHS);
@@ -162,7 +174,7 @@ it.each([
   'the check of a reply finds that the reply differs from openapi.yaml in $name',
   async ({ change, headers = {}, fault }) => {
     const path = PATHS.orderUpdate;
-    const reply = await world.get(path, { headers: await goodHeaders() });
+    const reply = await getWithScope(path);
     const changed = { ...reply, ...change, headers: new Headers(reply.headers) };
     for (const [name, value] of Object.entries(headers)) {
       changed.headers.delete(name);
@@ -184,30 +196,67 @@ it('without CORS_ORIGINS no answer has a CORS header', async () => {
 
 it('If-None-Match may contain any text', async () => {
   for (const tag of ['', 'x', '"', ',,', '"a", W/"b"', '\x80ÿ', 'x'.repeat(9_000)]) {
-    const headers = { ...(await goodHeaders()), 'If-None-Match': tag };
-    for (const path of ALL_PATHS) expect((await world.get(path, { headers })).status).toBe(200);
+    for (const path of ALL_PATHS) expect((await getWithScope(path, { 'If-None-Match': tag })).status).toBe(200);
   }
 });
 
-/** A service with a rate limit of one request a minute. */
-let limited: LocalService;
-/** A service whose issuer does not answer. */
-let withoutIssuer: LocalService;
-/** A service whose lookups throw an error. */
-let broken: NestExpressApplication;
-const NO_ISSUER = 'http://127.0.0.1:9';
-/** The answer for each path to a request whose headers never end. The service sends it after its time limit. */
-let unfinished: Map<string, Promise<Reply>>;
+describe('an operation', () => {
+  /** A service with a rate limit of one request a minute. */
+  let limited: LocalService;
+  /** A service whose issuer does not answer. */
+  let withoutIssuer: LocalService;
+  /** A service whose lookups throw an error. */
+  let broken: NestExpressApplication;
+  /** The answer for each path to a request whose headers never end. The service sends it after its time limit. */
+  let unfinished: Map<string, Promise<Reply>>;
 
-beforeAll(async () => {
-  unfinished = new Map(ALL_PATHS.map((path) => [path, rawReply(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n`)]));
-  [limited, withoutIssuer, broken] = await Promise.all([
-    world.startReadyReplica({ RATE_LIMIT_PER_MINUTE: '1' }),
-    world.startReplica({ OAUTH_ISSUER: NO_ISSUER }),
-    startBrokenService(),
-  ]);
+  beforeAll(async () => {
+    unfinished = new Map(ALL_PATHS.map((path) => [path, sendUnfinishedRequest(path)]));
+    [limited, withoutIssuer, broken] = await Promise.all([
+      world.startReadyReplica({ RATE_LIMIT_PER_MINUTE: '1' }),
+      world.startReplica({ OAUTH_ISSUER: NO_ISSUER }),
+      startBrokenService(),
+    ]);
+  });
+  afterAll(() => broken?.close());
+
+  interface StatusCase {
+    readonly status: number;
+    readonly reply: (path: string) => Promise<Reply>;
+  }
+  const STATUS_CASES: readonly StatusCase[] = [
+    { status: 200, reply: (path) => getWithScope(path) },
+    { status: 304, reply: (path) => getWithScope(path, { 'If-None-Match': '*' }) },
+    // If a header is sent twice, Node.js joins the two values by a comma
+    { status: 400, reply: (path) => getWithScope(path, { 'Api-Key': 'a, b' }) },
+    { status: 401, reply: (path) => world.get(path, { headers: { 'Api-Key': 'wrong', Authorization: 'wrong' } }) },
+    { status: 403, reply: (path) => world.get(path) },
+    { status: 408, reply: async (path) => (await unfinished.get(path)) as Reply },
+    { status: 429, reply: (path) => replyBeyondRateLimit(limited, path) },
+    { status: 431, reply: (path) => world.get(path, { headers: { 'X-Large': 'x'.repeat(17_000) } }) },
+    { status: 500, reply: (path) => replyOfBrokenService(broken, path) },
+    { status: 503, reply: (path) => replyWithoutSigningKeys(withoutIssuer, path) },
+  ];
+
+  describe.each(ALL_PATHS)('%s', (path) => {
+    it.each(STATUS_CASES)('answers $status as openapi.yaml describes', async ({ status, reply }) => {
+      const found = await reply(path);
+      expect(found.status).toBe(status);
+      contract.check('GET', path, found);
+    });
+
+    it('answers every status that openapi.yaml lists for it', () => {
+      const described = Object.keys(contract.operation(path)?.responses ?? {}).map(Number);
+      expect(described).toEqual(STATUS_CASES.map(({ status }) => status));
+    });
+  });
 });
-afterAll(() => broken?.close());
+
+async function sendUnfinishedRequest(path: string): Promise<Reply> {
+  const request = `GET ${path} HTTP/1.1\r\nHost: localhost\r\n`;
+  const { responses } = await exchange(world.service.port, request, { answers: 1 });
+  return responses[0] as Reply;
+}
 
 async function startBrokenService(): Promise<NestExpressApplication> {
   const settings = {
@@ -224,33 +273,16 @@ async function startBrokenService(): Promise<NestExpressApplication> {
   return app;
 }
 
-async function rawReply(request: string): Promise<Reply> {
-  const { responses } = await exchange(world.service.port, request, { answers: 1 });
-  return responses[0] as Reply;
-}
-
-async function goodHeaders(): Promise<Record<string, string>> {
-  const token = await world.issuer.token({ claims: { scope: SCOPE } });
-  return { 'Api-Key': world.key.key, Authorization: `Bearer ${token}` };
-}
-
 /** Calls until the answer is not 200, and returns this answer. */
-async function replyBeyondRateLimit(path: string): Promise<Reply> {
+async function replyBeyondRateLimit(limited: LocalService, path: string): Promise<Reply> {
   const headers = await goodHeaders();
-  const reply = await world.get(path, { headers, service: limited });
-  return reply.status === 200 ? replyBeyondRateLimit(path) : reply;
+  for (;;) {
+    const reply = await world.get(path, { headers, service: limited });
+    if (reply.status !== 200) return reply;
+  }
 }
 
-async function replyWithoutSigningKeys(path: string): Promise<Reply> {
-  const token = await world.issuer.token({ claims: { iss: NO_ISSUER } });
-  const headers = { Authorization: `Bearer ${token}` };
-  return replyThatFits(
-    () => world.get(path, { headers, service: withoutIssuer }),
-    ({ text }) => text.includes('No signing keys of the issuer'), // without API keys, the 503 has another text
-  );
-}
-
-async function replyOfBrokenService(path: string): Promise<Reply> {
+async function replyOfBrokenService(broken: NestExpressApplication, path: string): Promise<Reply> {
   const url = (await broken.getUrl()) + path;
   const headers = await goodHeaders();
   return replyThatFits(
@@ -259,47 +291,17 @@ async function replyOfBrokenService(path: string): Promise<Reply> {
   );
 }
 
+async function replyWithoutSigningKeys(withoutIssuer: LocalService, path: string): Promise<Reply> {
+  const token = await world.issuer.token({ claims: { iss: NO_ISSUER } });
+  const headers = { Authorization: `Bearer ${token}` };
+  return replyThatFits(
+    () => world.get(path, { headers, service: withoutIssuer }),
+    ({ text }) => text.includes('No signing keys of the issuer'), // without API keys, the 503 has another text
+  );
+}
+
 /** Calls until an answer fits. The first answers of a new service differ, because it has not read the API keys yet. */
 async function replyThatFits(ask: () => Promise<Reply>, fits: (reply: Reply) => boolean): Promise<Reply> {
   await until(async () => fits(await ask()));
   return ask();
 }
-
-interface StatusCase {
-  readonly status: number;
-  readonly reply: (path: string) => Promise<Reply>;
-}
-const STATUS_CASES: readonly StatusCase[] = [
-  { status: 200, reply: async (path) => world.get(path, { headers: await goodHeaders() }) },
-  {
-    status: 304,
-    reply: async (path) => world.get(path, { headers: { ...(await goodHeaders()), 'If-None-Match': '*' } }),
-  },
-  {
-    status: 400, // if a header is sent twice, Node.js joins the two values by a comma
-    reply: async (path) => world.get(path, { headers: { ...(await goodHeaders()), 'Api-Key': 'a, b' } }),
-  },
-  {
-    status: 401,
-    reply: (path) => world.get(path, { headers: { 'Api-Key': 'wrong', Authorization: 'wrong' } }),
-  },
-  { status: 403, reply: (path) => world.get(path) }, // the token of the world lacks SCOPE
-  { status: 408, reply: async (path) => (await unfinished.get(path)) as Reply },
-  { status: 429, reply: replyBeyondRateLimit },
-  { status: 431, reply: (path) => world.get(path, { headers: { 'X-Large': 'x'.repeat(17_000) } }) },
-  { status: 500, reply: replyOfBrokenService },
-  { status: 503, reply: replyWithoutSigningKeys },
-];
-
-describe.each(ALL_PATHS)('%s', (path) => {
-  it.each(STATUS_CASES)('answers $status as openapi.yaml describes', async ({ status, reply }) => {
-    const found = await reply(path);
-    expect(found.status).toBe(status);
-    contract.check('GET', path, found);
-  });
-
-  it('answers every status that openapi.yaml lists for it', () => {
-    const described = Object.keys(contract.operation(path)?.responses ?? {}).map(Number);
-    expect(described).toEqual(STATUS_CASES.map(({ status }) => status));
-  });
-});
