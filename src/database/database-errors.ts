@@ -27,10 +27,10 @@ const STANDBY =
   'This server is a hot standby, which takes no changes: name the primary in the connection string. If even reading ' +
   'fails, the default isolation of the role is serializable, which a standby refuses. Change it on the primary: ' +
   "alter role ROLE in database DATABASE set default_transaction_isolation = 'read committed';";
-/** Lists the sessions that have a lock on a table, except the session that runs the query. */
+/** Lists the sessions that have a lock on a table or wait for it, except the session that runs the query. */
 const SHOW_LOCKS =
-  'select pid, usename, application_name, state, xact_start, relation::regclass, mode from pg_locks ' +
-  "join pg_stat_activity using (pid) where granted and locktype = 'relation' and pid <> pg_backend_pid()";
+  'select granted, pid, usename, application_name, state, xact_start, relation::regclass, mode from pg_locks ' +
+  "join pg_stat_activity using (pid) where locktype = 'relation' and pid <> pg_backend_pid()";
 
 /** The keys are SQLSTATEs and the codes of Node.js. */
 const MEANINGS: Readonly<Record<string, Meaning>> = {
