@@ -2,6 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { readConfiguration, variableNames } from '../../src/configuration/read-configuration.js';
+import { readBlocks } from '../support/pages.js';
 import { readText } from '../support/program.js';
 
 interface ComposeService {
@@ -13,9 +14,10 @@ interface ComposeService {
 
 /** docker-compose.yml with the default of each variable. */
 const text = readText('docker-compose.yml').replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1');
-const { services } = parse(text, { merge: true }) as {
+const composeFile = parse(text, { merge: true }) as {
   services: Record<'db' | 'migrate' | 'issuer' | 'api' | 'e2e', ComposeService>;
 };
+const { services } = composeFile;
 const { api, issuer, migrate } = services;
 
 it('docker-compose.yml gives the replicas a complete configuration', () => {
@@ -26,6 +28,18 @@ it('docker-compose.yml gives the replicas a complete configuration', () => {
   });
   const others = Object.keys(api.environment).filter((name) => !variableNames.includes(name));
   expect(others).toEqual(['PGPASSWORD']); // pg reads this variable, and our configuration does not know it
+});
+
+it('with the override file of docs/compose.md the replicas use only the issuer of that file, and no plain http', () => {
+  const block = readBlocks('docs/compose.md').find(({ language }) => language === 'yaml')?.text ?? '';
+  const override = parse(block) as typeof composeFile;
+  const environment = override.services.api.environment;
+  expect(readConfiguration({ ...api.environment, ...environment })).toMatchObject({
+    OAUTH_ISSUER: [environment['OAUTH_ISSUER']],
+    OAUTH_AUDIENCE: [environment['OAUTH_AUDIENCE']],
+    OAUTH_ALLOW_HTTP: false,
+  });
+  expect(environment['OAUTH_ISSUER']).not.toBe(issuer.environment['ISSUER_URL']);
 });
 
 it('docker-compose.yml gives the replicas the role of the service', () => {
