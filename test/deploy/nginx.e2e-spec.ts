@@ -10,6 +10,7 @@ import { CertificateAuthority, hasOpenSsl } from '../support/certificates.js';
 import { freePort, listen } from '../support/ports.js';
 import { type Front, hasNginx, startNginx, withUnlimitedCaller, withLongTimeouts } from '../support/gateways.js';
 import { localWorld } from '../support/local-world.js';
+import { readBlocks } from '../support/pages.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { type Reply, exchange } from '../support/exchange.js';
 import { requestTo } from '../support/reader.js';
@@ -112,6 +113,19 @@ describeWithNginx('deploy/nginx', () => {
     // nginx writes the line after it has sent the answer
     await until(async () => readLog().includes(`"path":"${PATHS.orderUpdate}"`));
     expect(readLog()).not.toContain(world.key.key);
+  });
+
+  it('refuses the address and the API key that the lines of docs/balancers.md name', async () => {
+    const block = readBlocks('docs/balancers.md').find(({ language }) => language === 'nginx')?.text ?? '';
+    const lines = block.replace('192.0.2.7', OTHER_CLIENT).replace('ols_…', world.key.key);
+    const front = await startNginx([hostOf(world.service)], (text) =>
+      withLongTimeouts(text).replace('server_tokens off;', `server_tokens off;\n${lines}`),
+    );
+    expect(await statusFrom(CALLER, front)).toBe(403);
+    const otherKey = { ...world.headers, 'Api-Key': 'x' };
+    expect(await statusFrom(CALLER, front, otherKey)).toBe(401);
+    expect(await statusFrom(OTHER_CLIENT, front, otherKey)).toBe(403);
+    await front.stop();
   });
 
   it('behind a balancer limits each client by the address that the balancer saw, and not by a forged one', async () => {
