@@ -94,6 +94,13 @@ it('deploy/kubernetes gives a replica enough time to drain', () => {
   const drain = Number(variables.find(({ name }) => name === 'DRAIN_SECONDS')?.value);
   const [grace = 0] = valuesOf<number>('terminationGracePeriodSeconds', deployment);
   expect(grace).toBeGreaterThan(drain + LONGEST_END_SECONDS);
+  // docs/kubernetes.md has a patch for a longer time, which names the variable by its index
+  expect(variables[1]?.name).toBe('DRAIN_SECONDS');
+  const [, longerDrain, longerGrace] =
+    /env\/1\/value, value: '(\d+)' .*terminationGracePeriodSeconds, value: (\d+) /.exec(
+      readText('docs/kubernetes.md'),
+    ) ?? [];
+  expect(Number(longerGrace)).toBeGreaterThan(Number(longerDrain) + LONGEST_END_SECONDS);
 });
 
 it('deploy/kubernetes leaves the user to OpenShift or to the image, and the image names its user by number', () => {
