@@ -36,6 +36,8 @@ describe('if no transaction can begin, the message says what to do:', () => {
       'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
       'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
     ].map((code) => ({ code, remedy: 'add sslrootcert=FILE to the connection string' })),
+    { code: 'CERT_HAS_EXPIRED', remedy: "Renew the server's certificate." },
+    { code: 'CERT_NOT_YET_VALID', remedy: 'the clock of this machine is wrong' },
     { code: 'ERR_TLS_CERT_ALTNAME_INVALID', remedy: 'Write the host in the connection string as its certificate' },
     { code: '0A000', remedy: 'This server is a hot standby, which takes no changes: name the primary' },
     { code: '28P01', remedy: 'Correct role and password in the connection string' },

@@ -21,6 +21,9 @@ const UNKNOWN_CA: Meaning = {
   connectRemedy:
     "The CA of the server's certificate is not known here: add sslrootcert=FILE to the connection string, with the file of the CA.",
 };
+const WRONG_TIME: Meaning = {
+  connectRemedy: "Renew the server's certificate. If its dates are right, the clock of this machine is wrong: correct it.",
+};
 const UNREACHABLE: Meaning = { mayBecomeReachable: true, connectRemedy: START_SERVER };
 const CHECK_CONNECTION = 'Check the connection string, and that the server runs.';
 const STANDBY =
@@ -44,6 +47,8 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: {
     connectRemedy: 'Write the host in the connection string as its certificate names it.',
   },
+  CERT_HAS_EXPIRED: WRONG_TIME,
+  CERT_NOT_YET_VALID: WRONG_TIME,
   SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_CA,
   DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_CA,
   UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_CA,
