@@ -1,4 +1,4 @@
 import './administration/cli/end-on-signals.js';
-// Node.js loads all static imports before it runs a file. With a static import, signals would be handled too late
+// If this import were static, Node.js would load all commands before end-on-signals.js runs, and miss earlier signals
 const { runDoctor } = await import('./administration/doctor.program.js');
 await runDoctor(process);

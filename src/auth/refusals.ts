@@ -41,7 +41,7 @@ const REASONS_WITHOUT_TOKEN: readonly RefusalReason[] = ['missing', 'scheme'];
 
 /**
  * Makes the problem documents for credentials that are missing, are not valid, or cannot be checked now. The documents
- * do not say why a credential was refused, such as that it has expired. The log line and a metric have the reason.
+ * do not say why a credential is not valid, such as that it has expired. The log line and a metric have the reason.
  */
 @Injectable()
 export class Refusals {
@@ -65,7 +65,7 @@ export class Refusals {
     }
     const isTokenMissing = tokenRefusals.some(({ reason }) => reason === 'missing');
     if (!isTokenMissing) {
-      // The token is not checked, so the problem does not name it
+      // The token is not checked, so neither problem, log nor metric name it. Its scheme is not checked, either
       this.note(request, [keyRefusal], key.owner);
       return key.outcome === 'undecided' ? createUndecidedProblem(key) : createUnauthorizedProblem([keyRefusal]);
     }

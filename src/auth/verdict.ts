@@ -5,8 +5,8 @@ export interface Caller {
 }
 
 /**
- * Dashboards use these names, so never rename a reason. A new reason needs a row in docs/at-night.md. If a new token is
- * not its remedy, add the remedy to administration/doctor/refused-credentials.ts.
+ * Dashboards use these names, so never rename a reason. A new reason needs a row in docs/at-night.md. For a new reason
+ * the doctor advises to ask for a new token: if that does not help, write what helps into refused-credentials.ts.
  */
 export type RefusalReason =
   // for both credentials

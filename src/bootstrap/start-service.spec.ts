@@ -17,7 +17,7 @@ import { fetchReply } from '../../test/support/exchange.js';
 
 type Application = Awaited<ReturnType<typeof createApplication>>;
 
-/** A test's change of each application before the application is initialized. */
+/** A test replaces this function to change the application before it is initialized. */
 let prepare: (app: Application) => void = () => undefined;
 afterEach(() => {
   prepare = () => undefined;
@@ -29,7 +29,7 @@ jest.unstable_mockModule('./create-application.js', () => ({
     return app;
   },
 }));
-const { startService } = await import('./start-service.js');
+const { startService } = await import('./start-service.js'); // after the mock, which start-service.js has to import
 
 let otherProgram: Server;
 let takenPort: number;
@@ -90,7 +90,7 @@ const addresses = Object.values(networkInterfaces()).flatMap((each) => each?.map
   { HOST: '::', MANAGEMENT_HOST: '0.0.0.0', host: '127.0.0.1', managementHost: '127.0.0.1' },
   { HOST: '', MANAGEMENT_HOST: '::1', host: '127.0.0.1', managementHost: '[::1]' },
 ])(
-  'the service names addresses of this machine if HOST is "$HOST" and MANAGEMENT_HOST is "$MANAGEMENT_HOST"',
+  'the addresses in the log can be opened on this machine if HOST is "$HOST" and MANAGEMENT_HOST is "$MANAGEMENT_HOST"',
   async (row) => {
     const { HOST, MANAGEMENT_HOST, host, managementHost } = row;
     const { url, managementUrl, stop } = await start({ HOST, MANAGEMENT_HOST });

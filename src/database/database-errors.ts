@@ -22,7 +22,8 @@ const UNKNOWN_CA: Meaning = {
     "The CA of the server's certificate is not known here: add sslrootcert=FILE to the connection string, with the file of the CA.",
 };
 const WRONG_TIME: Meaning = {
-  connectRemedy: "Renew the server's certificate. If its dates are right, the clock of this machine is wrong: correct it.",
+  connectRemedy:
+    "Renew the server's certificate. If its dates are right, the clock of this machine is wrong: correct it.",
 };
 const UNREACHABLE: Meaning = { mayBecomeReachable: true, connectRemedy: START_SERVER };
 const CHECK_CONNECTION = 'Check the connection string, and that the server runs.';
@@ -95,8 +96,8 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
 };
 
 /**
- * The SQLSTATEs with which PostgreSQL closes the session: class 08 (connection exceptions), 57P (such as 57P01 at a
- * shutdown), and two limits. We do not use the severity FATAL, because pg has it only in the server's language.
+ * The SQLSTATEs with which PostgreSQL closes the session: class 08 (connection exceptions), 57P (57P01 at a shutdown,
+ * 57P05), 25P03 and 25P04. We do not use the severity FATAL, because pg has it only in the server's language.
  */
 const CLOSES_SESSION = /^(08|57P|25P03|25P04)/;
 /** Class 28, invalid authorization: PostgreSQL refuses the role, the password or the address. */

@@ -7,7 +7,7 @@ import { ProblemPagesController } from './problem-pages.controller.js';
 
 @Module({})
 export class DocumentationModule {
-  /** DOCUMENTATION=off keeps the home page, for balancers, and the problem pages, which problem documents name. */
+  /** With DOCUMENTATION=off, the home page stays for balancers. Problem pages stay, because documents name them. */
   static forRoot({ DOCUMENTATION }: Configuration): DynamicModule {
     const documentation = DOCUMENTATION === 'on' ? [DocsController, OpenApiController] : [];
     return {

@@ -388,7 +388,7 @@ describe('the doctor finds a fault of the database:', () => {
     {
       what: 'does not fire for session_replication_role = replica',
       state: 'enable trigger record_update',
-      fault: 'is not enabled always: it does not fire for some tools that load data',
+      fault: 'is not enabled always, so it does not fire for all changes',
     },
   ])('a trigger that $what, until the printed statements are run', async ({ state, fault }) => {
     const other = await createDatabaseToDamage();

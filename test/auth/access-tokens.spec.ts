@@ -117,7 +117,7 @@ describe('a verified token', () => {
     const spaces = ' '.repeat(14 * 1024);
     const before = usedHeap();
     for (const token of tokens) {
-      // A header of Node.js is one text in memory. V8 would keep a template as linked parts
+      // The Buffer makes one text, as a real header is. V8 keeps a template as parts, and each part without the others
       const header = Buffer.from(`Bearer${spaces}${token}`).toString('latin1');
       expect(await verifier.tokens.verify(header)).toEqual(ACCEPTED);
     }

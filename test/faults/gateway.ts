@@ -24,7 +24,7 @@ interface Course {
 
 /**
  * Restarts replicas under traffic behind each balancer, with each value of DRAIN_SECONDS. Returns the failures.
- * @param only a part of a name, such as `nginx, DRAIN_SECONDS=4`: only tries whose name has this part are run
+ * @param only a part of a name, such as `nginx, DRAIN_SECONDS=4`: only the runs whose name contains it are made
  */
 export async function gateway(world: World, rounds = ROUNDS, only = ''): Promise<string> {
   const reports: string[] = [];

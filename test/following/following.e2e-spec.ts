@@ -102,11 +102,12 @@ describe('a change of codes', () => {
 
   it('is not served before its commit, and never if its transaction fails', async () => {
     await lockHolder.query(`begin; ${insertValue('Open')}`);
-    const begunAtMs = performance.now();
+    const openedAtMs = performance.now();
     await until(async () => {
       const askedAtMs = performance.now();
       const ageSeconds = await world.service.metric('order_lookup_snapshot_age_seconds{topic="codes"}');
-      return askedAtMs - ageSeconds * 1_000 > begunAtMs; // the service has polled while the change is open
+      const lastPollAtMs = askedAtMs - ageSeconds * 1_000;
+      return lastPollAtMs > openedAtMs; // so a poll came while the change was open
     });
     expect(await serves(world.service, 'Open')).toBe(false);
     await expect(lockHolder.query('select 1 / 0')).rejects.toThrow('division by zero');
@@ -144,8 +145,8 @@ it('a revoked key is refused while other sessions lock the tables api_key_use an
   const waiting = `select from pg_stat_activity
     where wait_event_type = 'Lock' and query like '%note_key_use%' and datname = current_database()`;
   await until(async () => {
-    // PostgreSQL cancels a write that waits too long. Only another key causes the next write soon: the same key is
-    // not written again within NOTE_INTERVAL_MS of key-use.ts
+    // PostgreSQL cancels a write that waits too long. For the same key, the service writes only after NOTE_INTERVAL_MS
+    // again, so each check calls with a new key
     const another = await issueKey(world.database);
     await until(async () => (await statusOf(another.key)) === 200);
     return (await sql(waiting)).length > 0;
@@ -160,7 +161,7 @@ it('a revoked key is refused while other sessions lock the tables api_key_use an
 });
 
 describe('an outage of the database', () => {
-  it('and of the issuer at the start leaves the port open, and callers get 503 until both answer', async () => {
+  it('does not keep the service from starting: callers get 503 until database and issuer answer', async () => {
     proxy.mode = 'refuse';
     world.issuer.fault = 'down';
     const service = await world.startReplica({ DATABASE_URL: proxy.url });
@@ -190,7 +191,7 @@ describe('an outage of the database', () => {
     await service.kill();
   });
 
-  it('in which the network drops packets during a reading makes no request fail, and later changes are served', () =>
+  it('makes no request fail if the network drops packets during a reading, and later changes are served', () =>
     underTraffic(behindProxy, async () => {
       await lockHolder.query('begin; lock table communication_code in access exclusive mode');
       const value = await commitValue();

@@ -12,7 +12,7 @@ const READERS = 8;
 const MAX_FAULTS = 100;
 /** The number of communication codes. A change of few codes is fast, so there are many changes. */
 const CODE_COUNT = 200;
-/** The smallest number of flips after which both sets have been served. */
+/** The least number of flips of a run: one to the other set, and one back. */
 const LEAST_FLIPS = 2;
 
 const FLIPPED_COLUMNS = [
@@ -36,7 +36,7 @@ interface FlipReport {
   flips: number;
   /** The number of replies with codes of each set. */
   readonly seen: Record<SetName, number>;
-  /** The first hundred faults, in words. */
+  /** The first MAX_FAULTS faults, in words. */
   readonly faults: string[];
 }
 

@@ -2,7 +2,7 @@ import { type EventEmitter, once } from 'node:events';
 // These timers are imported from node:timers, because a test may replace the global ones.
 import { clearTimeout, setTimeout } from 'node:timers';
 
-/** The time after which a wait says for what it waits. Without this, nobody would see why a test does not end. */
+/** The time after which a wait says for what it waits, so that people see it before the wait fails. */
 const SAID_AFTER_MS = 30_000;
 
 /**
@@ -55,7 +55,7 @@ function describeWhat(what: string | (() => string)): string {
   try {
     return typeof what === 'string' ? what : what();
   } catch (error) {
-    return String(error); // thrown in a timer, it would end the test run, and the wait would stay
+    return String(error); // an error in a timer would be uncaught, and the wait would never fail
   }
 }
 

@@ -95,7 +95,7 @@ function parseCsv(bytes: Uint8Array): CsvText {
       // If `parse` throws, it returns no records. `on_record` has then collected the records before the fault
       on_record: (cells: string[], { lines: lastLine }) => {
         if (!isBlank(cells)) records.push({ cells, line: nextLine });
-        nextLine = lastLine + 1; // also after a blank record, so csv-parse must not skip blank records
+        nextLine = lastLine + 1; // with `skip_empty_lines`, a record below a blank line would get its number
       },
     });
   } catch (error) {

@@ -209,7 +209,7 @@ function findFaultyTriggers(existing: readonly ExistingTrigger[]): FaultyTrigger
 function describeTrigger({ trigger, table, state }: FaultyTrigger): string {
   if (state === undefined) return `${trigger} of ${table} is missing`;
   if (state === 'D') return `${trigger} of ${table} is switched off`;
-  return `${trigger} of ${table} is not enabled always: it does not fire for some tools that load data`;
+  return `${trigger} of ${table} is not enabled always, so it does not fire for all changes`;
 }
 
 function listTriggerRemedies(triggers: readonly FaultyTrigger[]): string[] {

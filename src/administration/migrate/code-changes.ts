@@ -78,7 +78,7 @@ export function findChanges(before: CodeRows, after: CodeRows, nowMs: number): C
   return changes.map((change) => ({ ...change, ...describeBreak(change, nowMs) }));
 }
 
-/** Returns the title of a list, which is also its key. No property is called "its properties": names have no space. */
+/** Returns the title of a list. It is unique: the name of a property has no space, unlike `its properties`. */
 export function formatPlace({ area, what, property }: Place): string {
   if (what === 'value') return `${area}, ${property}`;
   return what === 'property' ? `${area}, its properties` : area;

@@ -8,7 +8,7 @@ export function createStatus(io: ProgramIo): Command {
   return new Command('status')
     .description('lists applied and pending migrations; status 1 if an applied migration has no file')
     .action(async () => {
-      // Without this, an applied migration whose file was renamed wrongly would be listed as missing, with wrong advice
+      // If a file has a name of a wrong form, its migration would be listed as missing, with the advice to pull
       await assertMigrations();
       const state = await withReading(readState, io.env);
       print(io, [...describeState(state), ...describeMissing(state)].join('\n'));
