@@ -32,6 +32,8 @@ const FORM =
 
 /** The parts of a connection string. `new URL` would throw for an unescaped password such as `pass/word`. */
 const PARTS = /^\w+:\/\/(?<authority>[^/?]*)(?<path>[^?]*)\??(?<query>.*)$/s;
+const SYSTEM_AUTHORITIES = /(?<=[?&])sslrootcert=system(?=&|$)/;
+const WEAKER_MODE = /[?&]sslmode=(?!verify-full(?:&|$))/;
 const SEVERAL_HOSTS_IN_PARAMETER = /[?&]host=[^&]*,/; // such as postgres:///orders?host=one.example,two.example
 
 /** Parameters that may contain an @, such as `user=name@tenant`. */
@@ -87,9 +89,13 @@ function parseConnectionString(text: string, subject: string): ConnectionFields 
   if (hasSeveralHosts(text)) {
     throw new Error(`${subject} names several hosts: name one that leads to the primary, such as HAProxy or PgBouncer`);
   }
+  if (SYSTEM_AUTHORITIES.test(text) && WEAKER_MODE.test(text)) {
+    throw new Error(
+      `${subject} has sslrootcert=system, which needs sslmode=verify-full: correct sslmode or leave it out`,
+    );
+  }
   const describe = (error: NodeJS.ErrnoException) => `${subject} ${describeFault(error)}`;
-  // This option stops warnings about some sslmodes. `parse` refuses the option together with the parameter
-  // uselibpqcompat, so it is set only without the parameter
+  // With this option `parse` warns of no sslmode. It refuses the option if the text has the parameter uselibpqcompat
   const useLibpqCompat = !text.includes('uselibpqcompat=');
   const parsed = readOrThrow(() => parse(replaceSystemAuthorities(text), { useLibpqCompat }), describe);
   const { password } = parsed; // a text, while the type of `toClientConfig` also allows a function
@@ -115,8 +121,8 @@ function assertCertificates({ ca, cert, key }: TlsFields, subject: string): void
 }
 
 /**
- * Returns whether the text has an unescaped #, or the user or the password an unescaped / or ?. If such a string were
- * parsed, messages would show a part of the password as the port.
+ * Returns whether the text contains a #, or whether its user or password contains an unescaped / or ?. If such a string
+ * were parsed, messages would show a part of the password as the port.
  */
 function hasUnescapedDelimiter(text: string): boolean {
   const { path = '', query = '' } = PARTS.exec(text)?.groups ?? {};
@@ -138,7 +144,7 @@ function hasSeveralHosts(text: string): boolean {
  * CAs of Node.js and NODE_EXTRA_CA_CERTS.
  */
 function replaceSystemAuthorities(text: string): string {
-  return text.replace(/(?<=[?&])sslrootcert=system(?=&|$)/, 'sslmode=verify-full');
+  return text.replace(SYSTEM_AUTHORITIES, 'sslmode=verify-full');
 }
 
 /**
