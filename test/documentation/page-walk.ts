@@ -66,11 +66,11 @@ export class PageWalk {
 
   private async followDialogue(block: Block, role: string): Promise<void> {
     const steps = readDialogue(block.text);
-    for (const { command, printed } of steps) {
+    for (const [index, { command, printed }] of steps.entries()) {
       const outcome = await this.run(command, role);
-      const isLast = command === steps.at(-1)?.command;
+      const isLast = index === steps.length - 1;
       const { pattern, ids } = toPattern(printed);
-      const stdout = outcome.stdout.replaceAll(/\s/g, '');
+      const stdout = outcome.stdout.replace(NPM_HEAD, '').replaceAll(/\s/g, '');
       expect({ command, ...outcome, stdout }).toEqual({
         command,
         ...outcome,
@@ -78,7 +78,7 @@ export class PageWalk {
         stdout: expect.stringMatching(pattern),
       });
       const real = pattern.exec(stdout);
-      ids.forEach((id, index) => this.realIds.set(id, real?.[index + 1] ?? ''));
+      ids.forEach((id, place) => this.realIds.set(id, real?.[place + 1] ?? ''));
       this.created = /^created (\S+\.sql)/m.exec(outcome.stdout)?.[1] ?? this.created;
     }
   }
@@ -90,7 +90,7 @@ export class PageWalk {
     if (own) return this.runOwn(own['program'] as ProgramName, own['words'] ?? '', role);
     const [, name] = /^([A-Z_]+)=\$\(.*\)$/.exec(adapted) ?? [];
     const typed = name ? `${adapted}\nprintf %s "$${name}"` : adapted;
-    const outcome = await shell(typed, this.folder, this.environment(role));
+    const outcome = await shell(`set -e\n${typed}`, this.folder, this.environment(role));
     if (!name) return outcome;
     this.variables[name] = outcome.stdout;
     return { ...outcome, stdout: '' };
@@ -140,6 +140,8 @@ function readDialogue(text: string): { command: string; printed: string }[] {
   });
 }
 
+/** The lines that `npm run` prints before the output of a program. Pages leave them out. */
+const NPM_HEAD = /^\n(?:> .*\n)+/;
 const ID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 
 /**
@@ -150,7 +152,7 @@ function toPattern(shown: string): { readonly pattern: RegExp; readonly ids: str
   const ids: string[] = [];
   const source = shown
     .replaceAll(/\s/g, '')
-    // First, or this would escape the patterns that follow. The pattern for times below expects an escaped dot
+    // Escaping comes first, because it would also escape the patterns that the next steps insert
     .replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
     .replaceAll(new RegExp(ID, 'g'), (id) => {
       const index = ids.indexOf(id);
@@ -161,7 +163,7 @@ function toPattern(shown: string): { readonly pattern: RegExp; readonly ids: str
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\\\.\d{3}Z/g, String.raw`[\d-]{10}T[\d:.]{12}Z`)
     .replaceAll(/(?:\d{14}|\d{4})(?=_[a-z])/g, String.raw`\d+`)
     .replaceAll('…', '.*');
-  return { pattern: new RegExp(source), ids };
+  return { pattern: new RegExp(`^${source}$`), ids };
 }
 
 /** Asserts the status 0. If a command fails, the message shows what the command printed. */
