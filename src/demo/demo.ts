@@ -163,7 +163,8 @@ async function findPort(set: string | undefined, usual: number): Promise<number>
   const wanted = set ? Number(set) : usual;
   const port = await choosePort(wanted);
   const isTaken = wanted !== 0 && port !== wanted;
-  if (set && isTaken) process.stderr.write(`Port ${set} is taken: the demo has ${port} instead.\n`);
+  if (set && isTaken)
+    process.stderr.write(`Port ${set} is taken, or needs more rights: the demo has ${port} instead.\n`);
   return port;
 }
 

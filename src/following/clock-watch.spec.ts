@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { Metrics } from '../telemetry/metrics.js';
 import type { LogEntry, ServiceLogger } from '../telemetry/service-logger.js';
-import { ClockWatch } from './clock-watch.js';
+import { CLOCK_SKEW_SECONDS } from '../auth/access-tokens.service.js';
+import { CLOCK_REMEDY, ClockWatch } from './clock-watch.js';
 import { DatabaseClock } from './database-clock.js';
 
 const MINUTE_MS = 60_000;
@@ -68,4 +69,8 @@ it.each([-9, 0, 9])('does not warn of a clock that is off by %i s', (aheadSecond
 it('shows the difference between the clocks as a metric', async () => {
   measureOffset(12);
   expect(await metrics.registry.metrics()).toMatch(/^order_lookup_clock_offset_seconds 12$/m);
+});
+
+it('the remedy names the difference of the clocks at which tokens are refused', () => {
+  expect(CLOCK_REMEDY.match(/\d+ s/g)).toEqual([`${CLOCK_SKEW_SECONDS} s`, `${CLOCK_SKEW_SECONDS} s`]);
 });

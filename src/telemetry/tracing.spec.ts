@@ -181,6 +181,11 @@ it.each<{ sampler: Record<string, string>; hasSpan: boolean; says: RegExp }>([
     says: /^info traces are on, except for calls /,
   },
   { sampler: { OTEL_TRACES_SAMPLER: 'always_on' }, hasSpan: true, says: /^info traces are on$/ },
+  {
+    sampler: { OTEL_TRACES_SAMPLER: 'always_off' },
+    hasSpan: false,
+    says: /^info traces are on, but OTEL_TRACES_SAMPLER=always_off traces no call$/,
+  },
 ])('the log says whether a call with the flags 00 gets a span, with $sampler', async ({ sampler, hasSpan, says }) => {
   const texts: string[] = [];
   const logger = loggerTo(texts);

@@ -109,7 +109,8 @@ export async function createTracing(configuration: Configuration, logger: Servic
 
 /** Names the calls without a span. All samplers except these three obey a caller's traceparent that ends with 00. */
 function describeUntracedCalls(sampler: string): string {
-  if (['always_on', 'always_off', 'traceidratio'].includes(sampler)) return '';
+  if (sampler === 'always_off') return ', but OTEL_TRACES_SAMPLER=always_off traces no call';
+  if (['always_on', 'traceidratio'].includes(sampler)) return '';
   return ', except for calls whose traceparent ends with 00: OTEL_TRACES_SAMPLER=always_on traces them, too';
 }
 
