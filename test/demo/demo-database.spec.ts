@@ -7,6 +7,7 @@ import { DemoDatabase } from '../../src/demo/demo-database.js';
 import { findPrograms } from '../../src/demo/postgres-programs.js';
 import { PostgresServer } from '../../src/demo/postgres-server.js';
 import { freePort, listen } from '../support/ports.js';
+import { IS_STARTING } from '../support/postgres-protocol.js';
 import { useTestFolder } from '../support/test-folder.js';
 
 const folder = useTestFolder();
@@ -23,15 +24,6 @@ function leaveLockFile(content: string): void {
   const hourAgo = new Date(Date.now() - 3_600_000);
   writeFileSync(pathInData('postmaster.pid'), content);
   utimesSync(pathInData('postmaster.pid'), hourAgo, hourAgo);
-}
-
-/** PostgreSQL's answer while it repairs its data: an ErrorResponse with the SQLSTATE 57P03. */
-const IS_STARTING = encodeMessage('E', 'SFATAL\0C57P03\0Mthe database system is starting up\0\0');
-
-function encodeMessage(type: string, text: string): Buffer {
-  const length = Buffer.alloc(4);
-  length.writeInt32BE(length.byteLength + text.length);
-  return Buffer.concat([Buffer.from(type), length, Buffer.from(text)]);
 }
 
 it('the database of the demo starts if a full disk has left an empty password file', async () => {
