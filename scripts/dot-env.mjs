@@ -2,7 +2,9 @@
 import { isUtf8 } from 'node:buffer';
 import { parseEnv } from 'node:util';
 
+/** Matches an empty line, and `  # a comment`. `[^\S\n]` is white space except a line feed. */
 const EMPTY_LINE = /[^\S\n]*(?:#.*)?(?:\n|$)/y;
+/** Matches `PORT=` and `export PORT = `. */
 const NAME = /[^\S\n]*(?:export[^\S\n]+)?(?<name>[\w.-]+)[^\S\n]*=[^\S\n]*/y;
 /** A value in quotes may have several lines. */
 const QUOTED = /(?<value>"[^"]*"|'[^']*'|`[^`]*`)[^\S\n]*(?:#.*)?(?:\n|$)/y;
@@ -17,11 +19,12 @@ export function readDotEnv(bytes) {
   const variables = {};
   const faults = [];
   if (!isUtf8(bytes) || bytes.includes(0)) return { variables, faults: ['.env is not in UTF-8: save it as UTF-8.'] };
-  const text = new TextDecoder().decode(bytes).replaceAll('\r\n', '\n'); // without a byte order mark
+  const text = new TextDecoder().decode(bytes).replaceAll('\r\n', '\n'); // `decode` removes a byte order mark
   let at = 0;
   while (at < text.length) {
     const assignment = matchAssignment(text, at);
     if (assignment) {
+      // The value gets the meaning that it has for Node.js: `"a\nb"` has two lines
       Object.assign(variables, parseEnv(`${assignment.name}=${assignment.value}`));
       at = assignment.end;
     } else {

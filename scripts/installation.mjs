@@ -21,8 +21,8 @@ export function isInstalled(withDevelopment) {
   // Without TypeScript, node_modules was installed or pruned with --omit=dev
   const isPruned = !withDevelopment && !existsSync('node_modules/typescript');
   return Object.entries(packages).every(([folder, { version, ...wanted }]) => {
-    const mayLack = folder === '' || (isPruned && wanted.dev) || !isNeededByPlatform(wanted);
-    return mayLack || readVersion(folder) === version;
+    const mayBeMissing = folder === '' || (isPruned && wanted.dev) || !isNeededByPlatform(wanted);
+    return mayBeMissing || readVersion(folder) === version;
   });
 }
 
@@ -67,7 +67,10 @@ export async function install() {
   if (status !== 0) end(`npm ci failed: ${findRemedy()}, and repeat the command.`);
 }
 
-/** Returns what to do. On a full disk npm removes what it wrote, and often reports only a missing file. */
+/**
+ * Returns what to do. On a full disk npm removes what it wrote, and often reports only a missing file. So this function
+ * compares the free space with the space that the packages need.
+ */
 function findRemedy() {
   const { bavail, bsize } = statfsSync('.');
   const freeMb = Math.floor((bavail * bsize) / 1_000_000);
@@ -96,7 +99,7 @@ function readError(output) {
   }
 }
 
-/** Runs the npm that runs this script, or the npm in PATH if another package manager runs it. */
+/** Runs the npm that runs this script. If another package manager or nobody runs the script, runs the npm in PATH. */
 function runNpm(words, output) {
   const { npm_execpath: file = '' } = process.env;
   const command = /npm-cli\.c?js$/.test(file) ? [process.execPath, file] : ['npm'];

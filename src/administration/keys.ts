@@ -272,7 +272,8 @@ function unknownId(): OperatorError {
 function parseDuration(text: string): Interval {
   const amount = text.slice(0, -1);
   const unit = UNITS[text.slice(-1)];
-  if (unit === undefined || !/^[1-9]\d{0,3}$/.test(amount)) {
+  const isAmount = /^[1-9]\d{0,3}$/.test(amount); // 1 to 9999
+  if (unit === undefined || !isAmount) {
     throw new InvalidArgumentError(`Write a number and a unit, such as 90d (${UNITS_HELP}).`);
   }
   return `${amount} ${unit}`;

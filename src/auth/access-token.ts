@@ -1,5 +1,5 @@
-// The checks that jose does not make. They find tokens that are no access tokens, such as ID tokens (RFC 8725, RFC
-// 9068). They also find the client and the scopes that a token names.
+// Makes the checks that jose does not make. They find tokens that are no access tokens, such as ID tokens (RFC 8725 and
+// RFC 9068). This file also finds the client and the scopes that a token names.
 import { type JWTPayload, type ProtectedHeaderParameters, decodeJwt, decodeProtectedHeader } from 'jose';
 import { MAX_HEADER_BYTES } from '../problems/limits.js';
 import { type Verdict, accepted, refused } from './verdict.js';
@@ -40,8 +40,8 @@ const CLAIMS_OF_REFUSED_KINDS = [
 /** Claims that ID tokens do not have. A token with a nonce and one of these claims is an access token. */
 const CLAIMS_OF_ACCESS_TOKENS = ['scope', 'scp', 'client_id'];
 /**
- * Claims that name the client. The first claim that a token has is used. Keep the order: if two claims differ, another
- * order could admit a client that OAUTH_CLIENTS excludes.
+ * Claims that name the client. If a token has several of them, the first in this order is used. Keep the order: if two
+ * claims differ, another order could admit a client that OAUTH_CLIENTS excludes.
  */
 const CLIENT_CLAIMS = ['client_id', 'azp', 'appid', 'cid']; // of RFC 9068, OpenID Connect, Entra ID, Okta
 /** Claims with the scope of an access token. Never add `roles` or `permissions`, because ID tokens may have them. */

@@ -123,7 +123,7 @@ export class AccessTokensService {
 
 /** @param header the value of Authorization, without spaces at both ends; undefined if it was not sent */
 export function findToken(header = ''): Verdict<string> {
-  if (header.includes(',')) return refused('repeated'); // joinDuplicateHeaders makes Node.js join repeated headers
+  if (header.includes(',')) return refused('repeated'); // joinDuplicateHeaders joins repeated headers by commas
   const spaceIndex = header.indexOf(' ');
   // Some callers send no scheme, as the interface document says: "Sent as <ACCESS_TOKEN>"
   if (spaceIndex === -1) return header === '' || isBearer(header) ? refused('missing') : accepted(header);

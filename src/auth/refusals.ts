@@ -65,7 +65,7 @@ export class Refusals {
     }
     const isTokenMissing = tokenRefusals.some(({ reason }) => reason === 'missing');
     if (!isTokenMissing) {
-      // The token is not checked, so neither problem, log nor metric name it. Its scheme is not checked, either
+      // A token was sent, but it is not checked. So problem, log and metric do not name it, even if its scheme is wrong
       this.note(request, [keyRefusal], key.owner);
       return key.outcome === 'undecided' ? createUndecidedProblem(key) : createUnauthorizedProblem([keyRefusal]);
     }

@@ -5,8 +5,8 @@ export interface Caller {
 }
 
 /**
- * Dashboards use these names, so never rename a reason. A new reason needs a row in docs/at-night.md. For a new reason
- * the doctor advises to ask for a new token: if that does not help, write what helps into refused-credentials.ts.
+ * Dashboards use these names, so never rename a reason. If you add a reason, add a row to docs/at-night.md. For a
+ * reason without an entry in TOKEN_REMEDIES (refused-credentials.ts), the doctor advises to ask for a new token.
  */
 export type RefusalReason =
   // for both credentials

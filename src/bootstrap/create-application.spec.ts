@@ -50,7 +50,8 @@ it('closes a connection after a minute without traffic, even if the client has n
   const asking = once(server, 'request');
   const accepting = once(server, 'connection') as Promise<[Socket]>;
   const client = open();
-  // The answers exceed the system's buffers. With more than MAX_WAITING_REQUESTS, the connection would close earlier
+  // 20 answers exceed the system's buffers. After more than 32 requests (MAX_WAITING_REQUESTS), the service would close
+  // the connection itself
   client.pause().write('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(20));
   const [accepted] = await accepting;
   await asking;

@@ -44,7 +44,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-it('ignores a second signal within a second, while a later signal ends the process immediately with 130', () => {
+it('ignores a further signal within one second, but a later signal ends the process immediately with 130', () => {
   begin(() => new Promise(() => undefined)); // never stops
   endingProcess.emit('SIGINT');
   jest.advanceTimersByTime(SECOND_MS);

@@ -1,4 +1,4 @@
-// The ports of the service. No database is needed.
+// Tests when and where the service opens its ports, and when it closes them. No database is needed.
 import 'reflect-metadata';
 import { EventEmitter, once } from 'node:events';
 import { type AddressInfo, type Server, createServer } from 'node:net';
@@ -85,6 +85,7 @@ it('health and metrics listen at HOST if MANAGEMENT_HOST is not set', async () =
 
 const addresses = Object.values(networkInterfaces()).flatMap((each) => each?.map(({ address }) => address));
 
+// A machine without IPv6 cannot listen at ::1
 (addresses.includes('::1') ? it : it.skip).each([
   { HOST: '0.0.0.0', MANAGEMENT_HOST: '::', host: '127.0.0.1', managementHost: '127.0.0.1' },
   { HOST: '::', MANAGEMENT_HOST: '0.0.0.0', host: '127.0.0.1', managementHost: '127.0.0.1' },
@@ -122,7 +123,7 @@ it('a failed start names a port that the user may not open', async () => {
   );
 });
 
-it('the ports open after everything is initialized, and the management port first', async () => {
+it('the ports open after everything is initialized, and the management port opens first', async () => {
   const events: string[] = [];
   prepare = (app) => {
     const service: OnApplicationBootstrap = app.get(IssuersService);
@@ -139,23 +140,23 @@ it('the ports open after everything is initialized, and the management port firs
 });
 
 it('health and metrics are answered until everything else has ended', async () => {
-  const looksAtEnd: unknown[] = [];
-  let look = (): Promise<unknown> => Promise.resolve(); // replaced below, when the addresses are known
+  const probesAtEnd: unknown[] = [];
+  let probe = (): Promise<unknown> => Promise.resolve(); // replaced below, when the addresses are known
   prepare = (app) => {
     jest.spyOn(app.get(Tracing), 'stop').mockImplementation(async () => {
-      looksAtEnd.push(await look()); // the traces end last
+      probesAtEnd.push(await probe()); // the traces end last
     });
   };
   const { url, managementUrl, stop } = await start({});
-  look = async () => ({
+  probe = async () => ({
     api: await isAnswered(`${url}/openapi.json`),
     health: await isAnswered(`${managementUrl}/health/live`),
     metrics: await isAnswered(`${managementUrl}/metrics`),
   });
-  expect(await look()).toEqual({ api: true, health: true, metrics: true });
+  expect(await probe()).toEqual({ api: true, health: true, metrics: true });
   await stop();
-  expect(looksAtEnd).toEqual([{ api: false, health: true, metrics: true }]);
-  expect(await look()).toEqual({ api: false, health: false, metrics: false });
+  expect(probesAtEnd).toEqual([{ api: false, health: true, metrics: true }]);
+  expect(await probe()).toEqual({ api: false, health: false, metrics: false });
 });
 
 async function isAnswered(address: string): Promise<boolean> {

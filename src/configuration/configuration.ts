@@ -117,8 +117,8 @@ export class Configuration {
   LOG_LEVEL = 'info';
 
   /**
-   * The address in front of the path of each operation: PUBLIC_BASE_URL, and BASE_PATH unless PUBLIC_BASE_URL already
-   * ends with it. If PUBLIC_BASE_URL is not set, the address is only BASE_PATH.
+   * The address in front of the path of each operation: PUBLIC_BASE_URL, then BASE_PATH. If PUBLIC_BASE_URL ends with
+   * BASE_PATH, the address is only PUBLIC_BASE_URL. If PUBLIC_BASE_URL is not set, the address is only BASE_PATH.
    */
   get baseAddress(): string {
     const { PUBLIC_BASE_URL: url, BASE_PATH: path } = this;
@@ -151,7 +151,10 @@ function areKeyAddresses(addresses: readonly string[], configuration: Configurat
   return addresses.every((address) => address === '' || isKeyAddress(address, configuration));
 }
 
-/** Returns the message of a rule: the variable, the value that was found, and the value that is needed. */
+/**
+ * Returns the message of a rule: the variable, the value that was found, and the value that is needed.
+ * @param clause more about the needed value, such as `without a slash at its end`
+ */
 function needed(what: string, clause?: string): ValidationOptions {
   const needs = clause === undefined ? what : `${what}, ${clause},`;
   return {
@@ -178,7 +181,7 @@ function Rule(
   return ValidateBy({ name: 'rule', validator: { validate } }, options);
 }
 
-/** Allows whole numbers. "1.5" is refused, because `convert` (read-configuration.ts) leaves it a string. */
+/** Allows whole numbers. `convert` (read-configuration.ts) leaves "1.5" a string, and Min and Max refuse strings. */
 function WholeNumber(min: number, max: number): PropertyDecorator {
   const options = needed(`a whole number from ${min} to ${max}`);
   return applyDecorators(Min(min, options), Max(max, options));

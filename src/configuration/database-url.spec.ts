@@ -38,7 +38,7 @@ it.each([
   expect(emitWarning).not.toHaveBeenCalled();
 });
 
-/** Connection strings from the pages of the providers, with other names. */
+/** Connection strings from the manuals of the providers, with invented names and passwords. */
 it.each([
   {
     provider: 'Neon',

@@ -46,7 +46,7 @@ export function parseDatabaseAddress(address: DatabaseAddress): ConnectionFields
   if (url !== '') throw new Error('DATABASE_URL and DATABASE_URL_FILE are both set: unset one of them');
   const fields = parseFile(file);
   if (typeof fields.password !== 'string') return fields;
-  // For each connection, pg asks for the password again, because somebody may have rotated it
+  // pg calls the function for each connection. So after somebody has rotated the password, the service needs no restart
   return { ...fields, password: createPasswordReader(file, fields.password) };
 }
 
@@ -95,7 +95,7 @@ function parseConnectionString(text: string, subject: string): ConnectionFields 
     );
   }
   const describe = (error: NodeJS.ErrnoException) => `${subject} ${describeFault(error)}`;
-  // With this option `parse` warns of no sslmode. It refuses the option if the text has the parameter uselibpqcompat
+  // With this option, `parse` prints no warning about sslmode. If the text has uselibpqcompat, too, `parse` throws
   const useLibpqCompat = !text.includes('uselibpqcompat=');
   const parsed = readOrThrow(() => parse(replaceSystemAuthorities(text), { useLibpqCompat }), describe);
   const { password } = parsed; // a text, while the type of `toClientConfig` also allows a function

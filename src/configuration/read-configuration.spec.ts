@@ -162,7 +162,7 @@ it.each([
   // The second and the third issuer are no addresses of metadata, but OAUTH_JWKS_URI has the addresses of their keys
   { OAUTH_ISSUER: 'https://a,http://b?c,urn:d', OAUTH_JWKS_URI: ',https://b/?p=q,https://d' },
   { OAUTH_AUDIENCE: '', OAUTH_CLIENTS: 'one, two' },
-  { LOGLEVEL: 'x', DATABASE: 'x', OAUTH_REQUIRED_SCOPES: '' }, // names without OAUTH_, and empty variables, pass
+  { LOGLEVEL: 'x', DATABASE: 'x', OAUTH_REQUIRED_SCOPES: '' }, // only names with OAUTH_ and a value must be known
   { LOG_LEVEL: 'Warn' },
   { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_TRACES_SAMPLER: 'some', OTEL_SDK_DISABLED: 'yes' },
   { DATABASE_URL: 'postgres://user@/db?host=/run/postgresql&sslmode=disable' },

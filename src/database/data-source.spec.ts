@@ -3,7 +3,7 @@ import { COMMAND_USE, SERVICE_USE, sourceOptions } from './data-source.js';
 
 const FIELDS = { host: 'db.example', user: 'reader' };
 
-it('the pool closes a session that is unused for 30 s or 290 s old, and TCP probes it after 5 s of silence', () => {
+it('the pool closes a session after 30 s without use or at an age of 290 s; TCP probes it after 5 s of silence', () => {
   expect(sourceOptions(FIELDS, SERVICE_USE).extra).toMatchObject({
     idleTimeoutMillis: 30_000,
     maxLifetimeSeconds: 290,

@@ -138,7 +138,7 @@ describe('the statements in remedies', () => {
   ])('are valid SQL: $beginning …, for $code', async ({ code, beginning }) => {
     const remedy = sentenceOf(errorOf(code));
     const fromBeginning = remedy.slice(remedy.indexOf(beginning));
-    const [statement = ''] = fromBeginning.split(/[);]/);
+    const [statement = ''] = fromBeginning.split(/[);]/); // in a sentence, a statement ends before `)` or `;`
     expect(statement).toContain(beginning);
     const role = `remedy_${database.name}`;
     const session = await database.session();

@@ -10,7 +10,7 @@ interface Meaning {
   readonly closingSetting?: string;
   /** The remedy if a session cannot connect, or cannot begin a transaction. */
   readonly connectRemedy?: string;
-  /** The remedy if a statement of a command fails. In a migration the same code may have another cause. */
+  /** The remedy if a statement of a command fails. It is not for migrations: there, the code may have another cause. */
   readonly commandRemedy?: string;
   /** The remedy if the state of the server makes a statement fail, in a command or in a migration. */
   readonly serverRemedy?: string;
@@ -81,7 +81,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
     connectRemedy: 'Allow the role to connect: grant connect on database DATABASE to ROLE;',
     commandRemedy: 'Name a role that may do this in the connection string, such as order_lookup_owner.',
   },
-  // check_violation: outside of migrations, users write only one text that has a constraint, the client of an API key
+  // check_violation: except in migrations, only the client of an API key can violate a constraint
   '23514': { commandRemedy: 'Shorten the text, or remove spaces around it and characters that nobody sees.' },
   // undefined_table
   '42P01': {

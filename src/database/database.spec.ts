@@ -41,7 +41,7 @@ describe('the sessions of one process', () => {
   const readOne = (database: Database) =>
     database.within('poll', async (session) => (await session.query('select 1 as one')).rows);
 
-  it('do not become more if logins succeed but queries get no answer', async () => {
+  it('are closed if their login succeeds but their query gets no answer', async () => {
     const { proxy, count, end } = await start();
     const database = open(proxy.url, { ...SERVICE_USE, queryTimeoutMs: 100 });
     proxy.mode = 'swallow-queries';
@@ -103,7 +103,7 @@ describe('the sessions of one process', () => {
     await end();
   });
 
-  it('are not used any more after a refused login, until a new login succeeds', async () => {
+  it('are not used after a refused login, even if they are still open, until a login succeeds', async () => {
     const owner = await createDatabase();
     const role = `rotated_${owner.name}`;
     await owner.query(`create role ${role} login password 'first'`);

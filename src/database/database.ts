@@ -48,7 +48,10 @@ export class Database implements OnApplicationShutdown {
     private readonly use: DatabaseUse,
   ) {}
 
-  /** False before the first login, and while the program ends. After a refused login, the next attempt makes it so. */
+  /**
+   * False before the first login, and while the program ends. After a refused login, the next attempt makes this value
+   * false, until a login succeeds.
+   */
   get isLoggedIn(): boolean {
     return this.source.isInitialized && !this.isClosing;
   }

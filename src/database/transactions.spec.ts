@@ -6,7 +6,7 @@ import { COMMAND_USE, sourceOptions } from './data-source.js';
 import { Database } from './database.js';
 import { type Kind, MIGRATION_SESSION, RUNNER_SESSION, describeKind } from './transactions.js';
 
-/** The settings of the database. All transactions override them, except that only polls override the last three. */
+/** The settings of the database. Only polls override the last three. All transactions override the others. */
 const DATABASE_SETTINGS = {
   statement_timeout: '7min',
   lock_timeout: '7min',
@@ -133,7 +133,7 @@ it('a session that runs migrations waits two minutes for another run, and ignore
 it('a migration that changes the role or a setting does not change the session of the next migration', async () => {
   const { rows } = await database.borrow(async (session) => {
     await session.query(RUNNER_SESSION);
-    await session.query("set role pg_monitor; set timezone = 'Asia/Tokyo'; set search_path = other");
+    await session.query("set role pg_monitor; set timezone = 'America/Lima'; set search_path = other");
     await session.query(MIGRATION_SESSION);
     return session.query(
       `select current_user::text as role, current_schemas(false)::text[] as path,

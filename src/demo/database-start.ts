@@ -15,7 +15,7 @@ const USUAL_PORT = 3003;
 const START_ATTEMPTS = 3;
 /** The limit of an attempt to connect. Another program, which never answers, may have the port of a killed server. */
 const CONNECT_LIMIT_MS = 5_000;
-/** The limit for a server that says that it starts. After a kill, it repairs its data before it accepts sessions. */
+/** The longest wait for a starting server. After a kill, the server repairs its data before it accepts sessions. */
 const REPAIR_LIMIT_MS = 60_000;
 /** If no server answers, `postmaster.pid` is stale at this age. A younger file may belong to a server that starts. */
 const STALE_LOCK_FILE_MS = 10_000;
@@ -100,7 +100,7 @@ export class DatabaseStart {
       const result = await this.tryToConnect(lockFile.port);
       if (result instanceof Client) return result;
       if (NO_LOOPBACK.has(result.code)) throw this.describeFailure(result);
-      if (result.code !== CANNOT_CONNECT_NOW) return undefined; // another server at this port refuses our password
+      if (result.code !== CANNOT_CONNECT_NOW) return undefined; // the error may come from another server at this port
       if (performance.now() > beganAtMs + REPAIR_LIMIT_MS) throw this.describeFailure(result);
       await pause(100);
     }

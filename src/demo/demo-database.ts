@@ -86,7 +86,7 @@ export class DemoDatabase {
           `${this.data} to start afresh.`,
       );
     }
-    // Without the key of the demo, this is the first start. Codes do not show a first start: migrations may add some
+    // If the key of the demo is missing, this is the first start. Do not look for codes: migrations may have added some
     const { rowCount } = await session.query("select from api_key where client = 'demo' limit 1");
     if (rowCount === 0) await session.query(SAMPLES);
     await session.query(

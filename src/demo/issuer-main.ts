@@ -1,4 +1,4 @@
-// Starts only the issuer of the demo. docker-compose.yml runs it (stage `issuer` of the Dockerfile).
+// Starts only the issuer of the demo. docker-compose.yml runs this file, in the stage `issuer` of the Dockerfile.
 import { createServer } from 'node:http';
 import { makeSigningKey, serveIssuer } from './issuer.js';
 

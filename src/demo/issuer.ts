@@ -30,12 +30,14 @@ export async function serveIssuer(server: Server, options: IssuerOptions): Promi
   const answer = provider.callback();
   server.on('request', (request, response) => {
     const isSignIn = request.url?.startsWith('/interaction/');
-    if (!isSignIn) void answer(request, response);
-    else
+    if (isSignIn) {
       provider
-        // Without `consent`, oidc-provider would ask for the consent again and again
+        // oidc-provider asks each `native` client for consent. Without `consent` here, it would ask again and again
         .interactionFinished(request, response, { login: { accountId: ACCOUNT }, consent: {} })
         .catch(() => response.writeHead(400).end('This sign-in is over. Sign in again.'));
+    } else {
+      void answer(request, response);
+    }
   });
 }
 
@@ -57,7 +59,7 @@ async function createProvider(options: IssuerOptions): Promise<Provider> {
     findAccount: (_context, sub) => ({ accountId: sub, claims: () => ({ sub }) }),
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
     ttl: Object.fromEntries(LIMITED_TYPES.map((name) => [name, TOKEN_SECONDS])),
-    // Grants all scopes to everybody, so that nobody is asked
+    // Grants all scopes to everybody, so that oidc-provider asks nobody for a scope
     async loadExistingGrant({ oidc }) {
       const grant = new provider.Grant({ clientId: oidc.client?.clientId, accountId: ACCOUNT });
       grant.addOIDCScope(`openid ${scopes}`.trim());

@@ -7,7 +7,7 @@ const FAILURE = new RegExp(`(?:${SERVER_FAILURE.source}|${PROGRAM_FAILURE.source
 /** The first match is used. Keep shared memory before the disk: both faults say "No space left on device". */
 const REMEDIES: readonly (readonly [fault: RegExp, remedy: string])[] = [
   [
-    /user ID \d+/,
+    /user ID \d+/, // such as: could not look up effective user ID 1234: user does not exist
     'PostgreSQL needs a user that has a name: add a user with this id (useradd), or run as another user.',
   ],
   [/shared memory|semaphore/, 'Give this machine more shared memory, or a container: docker run --shm-size=256m.'],
@@ -31,7 +31,7 @@ const REMEDIES: readonly (readonly [fault: RegExp, remedy: string])[] = [
 ];
 
 export function findStartRemedy(failure: string): string | undefined {
-  return REMEDIES.find(([form]) => form.test(failure))?.[1];
+  return REMEDIES.find(([fault]) => fault.test(failure))?.[1];
 }
 
 /** Returns the first sentence in which a program of PostgreSQL says what is wrong, or else the last lines. */

@@ -96,12 +96,12 @@ export class PostgresServer {
   async start(port: number, settings: Readonly<Record<string, string | number>> = {}): Promise<void> {
     const all = { ...settings, port, listen_addresses: '127.0.0.1', unix_socket_directories: '' };
     const options = Object.entries(all).map(([name, value]) => `-c ${name}=${value}`);
-    rmSync(this.log, { force: true }); // pg_ctl appends to the log, so we would report the fault of an earlier start
+    rmSync(this.log, { force: true }); // pg_ctl appends to an old log, and we would report a fault of an earlier start
     await this.control('start', ['-o', options.join(' '), '-l', this.log]);
     this.startedProcess = this.lockFile?.processId;
   }
 
-  /** Stops the server, and ends its sessions. Does nothing if there is no lock file and no server. */
+  /** Stops the server, and ends its sessions. Without a lock file, stops only a server that this process started. */
   async stop(): Promise<void> {
     if (this.lockFile) await this.control('stop', ['-m', 'fast']);
     else if (this.startedProcess) endProcess(this.startedProcess); // somebody deleted the folder
@@ -109,9 +109,9 @@ export class PostgresServer {
   }
 
   private async control(action: 'start' | 'stop', words: readonly string[]): Promise<void> {
-    const about = ['-D', this.data, '-w', '-t', PG_CTL_LIMIT_SECONDS, '-s'];
+    const commonWords = ['-D', this.data, '-w', '-t', PG_CTL_LIMIT_SECONDS, '-s'];
     try {
-      await this.run(this.programs.pgCtl, [action, ...about, ...words]);
+      await this.run(this.programs.pgCtl, [action, ...commonWords, ...words]);
     } catch (error) {
       if (!existsSync(this.log)) throw error;
       throw new Error(findFailure(readFileSync(this.log, 'utf8')), { cause: error }); // the log says more than pg_ctl

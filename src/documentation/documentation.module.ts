@@ -7,7 +7,10 @@ import { ProblemPagesController } from './problem-pages.controller.js';
 
 @Module({})
 export class DocumentationModule {
-  /** With DOCUMENTATION=off, the home page stays for balancers. Problem pages stay, because documents name them. */
+  /**
+   * With DOCUMENTATION=off, the home page and the problem pages stay. Balancers check that the home page answers 200,
+   * and each problem document contains the address of a problem page.
+   */
   static forRoot({ DOCUMENTATION }: Configuration): DynamicModule {
     const documentation = DOCUMENTATION === 'on' ? [DocsController, OpenApiController] : [];
     return {

@@ -5,8 +5,8 @@ import type { Answer } from '../http/answer.js';
 import { createPlainPage } from './page.js';
 
 /**
- * The page at `/` and at BASE_PATH. It is public, because people type these addresses into a browser, and many
- * balancers check that they answer 200.
+ * The page at `/` and at BASE_PATH. It is public, because people type these addresses into a browser. Many balancers
+ * also request these addresses, and expect 200.
  */
 @Public()
 @Controller()

@@ -24,7 +24,7 @@ const CONTRACT = parse(readFileSync(new URL('openapi.yaml', import.meta.url), 'u
 /** The paths that answer GET, without BASE_PATH. */
 export const LOOKUP_PATHS = Object.keys(CONTRACT.paths).filter((path) => 'get' in (CONTRACT.paths[path] ?? {}));
 
-/** @param issuer the metadata of the first issuer, where Swagger UI signs in; undefined if they are not known */
+/** @param issuer the metadata of the first issuer, where Swagger UI signs in; undefined if no metadata are known */
 export function createOpenApiDocument(
   configuration: Configuration,
   issuer: IssuerMetadata | undefined,
@@ -43,8 +43,8 @@ export function createOpenApiDocument(
 }
 
 /**
- * Converts the document to OpenAPI 3.0.3, for gateways that know no other version. 3.0.3 has no `const`, no
- * `identifier` of a licence, and scopes only in a scheme of the type oauth2.
+ * Converts the document to OpenAPI 3.0.3, for gateways that know no other version. 3.0.3 has neither `const` nor the
+ * `identifier` of a licence. It allows scopes only for a scheme of the type oauth2.
  */
 export function toOpenApi30(document: OpenApiDocument): object {
   const { info, components, security } = document;

@@ -23,26 +23,26 @@ export class OpenApiController {
     private readonly configuration: Configuration,
     private readonly issuers: IssuersService,
   ) {
-    this.latest = this.makeFor(undefined);
+    this.latest = this.makeDocuments(undefined);
   }
 
   @Get('openapi.json')
   showOpenApi31(): Answer {
-    return this.presentDocuments().openApi31;
+    return this.getDocuments().openApi31;
   }
 
   @Get('openapi-3.0.json')
   showOpenApi30(): Answer {
-    return this.presentDocuments().openApi30;
+    return this.getDocuments().openApi30;
   }
 
-  private presentDocuments(): Documents {
+  private getDocuments(): Documents {
     const issuer = this.issuers.all[0]?.metadata;
-    if (issuer !== this.latest.issuer) this.latest = this.makeFor(issuer);
+    if (issuer !== this.latest.issuer) this.latest = this.makeDocuments(issuer);
     return this.latest;
   }
 
-  private makeFor(issuer: IssuerMetadata | undefined): Documents {
+  private makeDocuments(issuer: IssuerMetadata | undefined): Documents {
     const document = createOpenApiDocument(this.configuration, issuer);
     return { issuer, openApi31: createJsonAnswer(document), openApi30: createJsonAnswer(toOpenApi30(document)) };
   }

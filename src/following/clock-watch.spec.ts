@@ -18,7 +18,7 @@ beforeEach(() => {
   lines = [];
   const writeAt = (level: string) => (entry: LogEntry) => lines.push(`${level} ${entry.message}`);
   const logger = { log: writeAt('info'), warn: writeAt('warn') } as unknown as ServiceLogger;
-  metrics.registry.clear();
+  metrics.registry.clear(); // otherwise the new ClockWatch could not register its gauge again
   clock = new DatabaseClock();
   watch = new ClockWatch(clock, logger, metrics);
   watch.onApplicationBootstrap();

@@ -34,13 +34,13 @@ it('the estimate is never ahead of a database clock of the same speed, and is be
   expect(behindMs()).toBeCloseTo(4);
 });
 
-it('right after a poll, the estimate is ahead of a slower database clock by at most the time of the answer', () => {
+it('right after a poll, the estimate is ahead of a slower database clock by at most the duration of the poll', () => {
   const clock = new DatabaseClock();
   let databaseEpochMs = DAY_MS;
   const aheadMs: number[] = [];
   for (let poll = 0; poll < 100; poll++) {
     jest.advanceTimersByTime(250);
-    databaseEpochMs += 249;
+    databaseEpochMs += 249; // the database's clock is slower by 1 ms in 250 ms
     const nowMs = performance.now();
     clock.correct({ databaseEpochMs, askedAtMonotonicMs: nowMs - 5, answeredAtMonotonicMs: nowMs });
     aheadMs.push(clock.now() - databaseEpochMs);

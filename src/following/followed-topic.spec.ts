@@ -41,7 +41,7 @@ function start({ content = 'a', isAway = false } = {}) {
     database.duringQuestion();
     if (database.isAway) throw new Error('ECONNREFUSED');
     const result = await work(session, {} as EntityManager);
-    const isReading = 'rows' in (result as object);
+    const isReading = 'rows' in (result as object); // a poll has no rows
     if (isReading) events.push('transaction ended');
     return result;
   };
@@ -196,7 +196,7 @@ it('says that the database answers if polls succeed and only the reading fails',
   expect(topic).toMatchObject({ value: 'a', isDatabaseAnswering: true });
 });
 
-it('logs that callers are refused if nothing was ever read', async () => {
+it('if nothing was ever read, logs that callers are refused', async () => {
   const { topic, lines } = start({ isAway: true });
   await polled();
   expect(lines).toMatchObject([{ message: 'database (codes): failed, callers are refused' }]);

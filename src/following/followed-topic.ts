@@ -73,8 +73,8 @@ interface Unprepared {
 }
 
 /**
- * Keeps a value equal to the content of the database. Polls ask for its revision, and read all content of a new one. If
- * a step fails, the former value stays. So while changed keys cannot be read, a revoked key is still accepted.
+ * Keeps a value equal to the content of the database. A poll asks for the revision. If the revision is new, all content
+ * is read. If a step fails, the former value stays. So a revoked key is accepted while changed keys cannot be read.
  */
 export class FollowedTopic<T, Rows = unknown> {
   private served: Served<T> | undefined;
@@ -130,8 +130,8 @@ export class FollowedTopic<T, Rows = unknown> {
   private async followOnce(signal: AbortSignal): Promise<boolean> {
     try {
       const answer = await this.poll();
-      // If somebody has switched off the triggers that write revisions, unprepared content may have the revision of
-      // `served`. Then this poll must not confirm `served`
+      // If somebody has switched off the triggers that write revisions, changed content keeps the revision of `served`.
+      // While `prepare` refuses that content, a poll with this revision must not confirm `served`
       if (answer.revision !== this.unprepared?.revision) {
         this.unprepared = undefined; // the database has other content now
         this.confirm(answer);
@@ -190,7 +190,7 @@ export class FollowedTopic<T, Rows = unknown> {
     metrics.snapshotReloads.inc({ topic: topic.name, result: 'loaded' });
   }
 
-  /** Reads in one transaction. Throws if another session locks a table for over 1 s, for example by ALTER TABLE. */
+  /** Reads in one transaction. Throws if another session locks a table for lockMs of `poll`, as ALTER TABLE may. */
   private read(): Promise<Reading<Rows>> {
     const { topic, database } = this.options;
     return database.within('poll', async (session, manager) => {

@@ -6,7 +6,10 @@ import type { Request, Response } from 'express';
 const CACHE_CONTROL = 'private, max-age=0, stale-if-error=86400';
 /** The length of a tag: 132 bits. If tags were much shorter, two contents could get the same tag. */
 const TAG_CHARACTERS = 22;
-/** A smaller body is a text: Node.js sends it together with the header, but copies it. All answers share a Buffer. */
+/**
+ * A body up to this size is a string: Node.js sends it together with the header, but copies it for each response. A
+ * larger body is a Buffer, which all responses share.
+ */
 const MAX_TEXT_BYTES = 16 * 1024;
 
 export interface AnswerOptions {

@@ -2,7 +2,7 @@ import { type IncomingMessage, type RequestListener, Server, type ServerOptions,
 import type { Socket } from 'node:net';
 
 export class Connection {
-  /** The number of requests without a completely written answer. */
+  /** The number of requests whose answer is not yet completely written. */
   waitingCount = 0;
   /** The last request. Its body may still arrive after its answer. */
   private latestRequest: IncomingMessage | undefined;
@@ -13,7 +13,7 @@ export class Connection {
     this.latestRequest = request;
     response.once('close', () => {
       this.waitingCount -= 1;
-      // Forgets a complete request, which contains credentials: the connection may stay open for a long time
+      // A request contains credentials, and its connection may stay open for long. So a complete request is forgotten
       if (request === this.latestRequest && request.complete) this.latestRequest = undefined;
     });
   }

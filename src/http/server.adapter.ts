@@ -96,21 +96,22 @@ function createServerOptions({ KEEP_ALIVE_SECONDS }: Configuration): ServerOptio
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
     keepAliveTimeout: KEEP_ALIVE_SECONDS * 1000,
-    joinDuplicateHeaders: true, // so a second Authorization is refused for its comma, and not silently dropped
+    joinDuplicateHeaders: true, // joins a second Authorization with a comma, so it is refused and not silently dropped
     optimizeEmptyRequests: true, // avoids a stream for the empty body of each GET; Node.js has it from 24.12 on
   };
   return options;
 }
 
-/** Returns a listener that runs Express for each request. If a target is broken, Express calls the last argument. */
+/** Returns a listener that runs Express for each request. If Express finds no path in the URL, it calls `onNoPath`. */
 function toRequestListener(app: Express): RequestListener {
   return (request, response) => {
     // A packet may contain thousands of requests. Node.js runs them all, also after we have closed the connection
     if (!request.socket.writable) return;
-    app(request as Request, response as Response, () => {
+    const onNoPath = (): void => {
       request.url = '*'; // an address without a route, so the answer is 404 and not Express's HTML page
-      app(request, response);
-    });
+      app(request as Request, response as Response);
+    };
+    app(request as Request, response as Response, onNoPath);
   };
 }
 
@@ -128,7 +129,7 @@ function refuseOtherMethods(routeMethods: ReadonlySet<string>): RequestHandler {
   const allow = [...methods, 'OPTIONS'].join(', ');
   return ({ method }, response, next) => {
     if (methods.includes(method)) {
-      next(); // to the 404: the route passed the request on, for example because its controller has another `host`
+      next(); // the route passed the request on, such as a route for another `host`. The next handler answers 404
       return;
     }
     response.setHeader('Allow', allow);

@@ -34,7 +34,7 @@ export async function readCodes(manager: EntityManager): Promise<CodeRows> {
   };
 }
 
-/** Reads a table in the order of its entity, which sorts texts by code point. PostgreSQL would sort by its locale. */
+/** Reads a table in the order that its entity names: texts by code point. PostgreSQL would sort them by its locale. */
 function readTable<Row extends object>(manager: EntityManager, entity: new () => Row): Promise<Row[]> {
   const query = manager.createQueryBuilder(entity, 'entry');
   for (const expression of describeTable(entity).order) query.addOrderBy(`entry.${expression}`);

@@ -9,8 +9,8 @@ const MAX_SMALL_ANSWERS_BYTES = 20 * 1024 ** 2;
 /** An estimate of the memory that a small answer takes besides its body and its key. */
 const ANSWER_ENTRY_BYTES = 1024;
 /**
- * An answer of this size or more stays until its snapshot ends. Never set it above MAX_TEXT_BYTES of answer.ts: if a
- * cache dropped and made such a body again and again, slow readers would keep each of these bodies in memory.
+ * An answer of this size or more stays until its snapshot ends. If you set it above MAX_TEXT_BYTES of answer.ts, the
+ * cache may drop a Buffer and make it again, many times, and slow readers keep each of these copies in memory.
  */
 const LARGE_ANSWER_BYTES = 16 * 1024;
 

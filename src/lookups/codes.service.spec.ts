@@ -153,7 +153,7 @@ describe('the codes that are served', () => {
     expect(await metric('moments_switched_total')).toBe('0'); // nobody has asked for codes
   });
 
-  it('have their properties in the order of the database, also if the names look like numbers', async () => {
+  it('come in properties that have the order of the database, also if their names look like numbers', async () => {
     const { service, read } = await start();
     const rows = rowsOf(new Map());
     const properties = ['b', '2', '1'].map((property, position) => {

@@ -1,4 +1,4 @@
-/** Like Map.groupBy, which Node.js 20 lacks. Keys and items keep the order of the input. */
+/** Groups items as Map.groupBy does, which Node.js 20 lacks. Keys and items keep the order of the input. */
 export function groupBy<Key, Item>(items: Iterable<Item>, toKey: (item: Item) => Key) {
   const groups = new Map<Key, Item[]>();
   for (const item of items) {

@@ -69,7 +69,7 @@ it('another path is not found, and the answer names the paths', async () => {
   expect(JSON.parse(response.text)).toMatchObject({ detail: 'There are /health/live, /health/ready and /metrics.' });
 });
 
-it('metrics that cannot be collected are an error in the log, and the answer has no secret', async () => {
+it('if a gauge throws, the log has its error, and the answer does not repeat the error', async () => {
   metrics.addGauge({
     name: 'broken',
     help: 'Throws',

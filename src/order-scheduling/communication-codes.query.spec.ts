@@ -4,7 +4,7 @@ import { CommunicationCodesQueryParser } from './communication-codes.query.js';
 
 const PATH = '/order-scheduling/communication-codes';
 
-it('checks a valid query only once', () => {
+it('a valid query is checked only once', () => {
   const parser = new CommunicationCodesQueryParser();
   const target = `${PATH}?codeType=A%20B&code=1`;
   const query = parser.parse(target);
@@ -15,11 +15,11 @@ it('checks a valid query only once', () => {
 it.each([
   { name: 'short', queryOf: (index: number) => `codeType=${index}`, count: 50_000 },
   {
-    name: 'long', // Node.js accepts a target with a fragment (#…), and no rule limits its length
+    name: 'long', // Node.js accepts a target with a fragment (#…), and no rule limits the length of the fragment
     queryOf: (index: number) => `code=${index}-of-many#${'x'.repeat(15_000)}`,
     count: 5_000,
   },
-])('remembers many $name queries in bounded memory', ({ queryOf, count }) => {
+])('many $name queries are remembered in bounded memory', ({ queryOf, count }) => {
   const parser = new CommunicationCodesQueryParser();
   const before = usedHeap();
   for (let index = 0; index < count; index++) {

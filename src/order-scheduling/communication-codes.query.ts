@@ -56,12 +56,12 @@ function HasNoControlCharacters(options: ValidationOptions): PropertyDecorator {
 }
 
 /**
- * Reads a query, and names all faults in one answer. This class is a provider, because with a pipe a request costs a
- * tenth more. See docs/decisions.md, The query has a parser of ours.
+ * Reads a query, and names all faults in one answer. This class is no pipe of Nest: a pipe would make a request
+ * take a tenth more time. See docs/decisions.md, The query has a parser of ours.
  */
 @Injectable()
 export class CommunicationCodesQueryParser {
-  /** The valid queries by target. A shorter key would save no memory: V8 keeps the whole text of each substring. */
+  /** The valid queries by target. The query alone as the key would save no memory: V8 would keep the target with it. */
   private readonly validQueries = new LRUCache<string, CommunicationCodesQuery>({
     maxSize: MAX_REMEMBERED_QUERIES_BYTES,
     sizeCalculation: (_query, target) => 2 * target.length + QUERY_ENTRY_BYTES,

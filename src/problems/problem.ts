@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
 import { type ProblemSlug, problemTypes } from './problem-types.js';
 
-/** A fault in one field of the request, the object Issue of openapi.yaml. */
+/** A fault in one field of the request. In openapi.yaml this object has the name Issue. */
 export interface Issue {
   readonly description: string;
   readonly field: string;

@@ -34,6 +34,7 @@ it('counts a request whose start is not known, but records no duration for it', 
 it('shows 0 for each status that an alert watches, after the first request of an operation or a client', async () => {
   const rules = readFileSync('deploy/kubernetes/monitoring/prometheus-rule.yaml', 'utf8');
   const findWatched = (metric: string): string[] => {
+    // Finds, for example, http_requests_total{status=~"401|403"
     const selectors = rules.matchAll(new RegExp(`${metric}\\{status=~?"([\\d|]+)"`, 'g'));
     return [...new Set(Array.from(selectors, ([, statuses = '']) => statuses.split('|')).flat())].sort();
   };

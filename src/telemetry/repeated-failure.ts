@@ -44,7 +44,7 @@ export class RepeatedFailure {
     return this.lastReason;
   }
 
-  /** If the error's message contains something that always changes, such as a time, each attempt writes a line. */
+  /** If the error's message is different at each attempt, for example because of a time, each attempt writes a line. */
   noteFailure(error: unknown, impact: CallerImpact): void {
     this.failures += 1;
     this.lastReason = toMessage(error);

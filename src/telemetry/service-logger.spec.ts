@@ -33,7 +33,7 @@ it('writes level, time, fields and message of each line, and does not format the
   expect(written[0]).toMatch(/^\{"level":"info","time":"[^"]*",.*"msg":"[^}]*\}\n$/);
 });
 
-it('writes lines of LOG_LEVEL and more severe ones only', () => {
+it('writes a line only if its level is LOG_LEVEL or a more severe level', () => {
   logger.verbose({ message: 'verbose' });
   logger.debug({ message: 'debug' });
   logger.log({ message: 'log' });
@@ -102,7 +102,7 @@ describe('flush waits for the reader of the log', () => {
   });
 });
 
-describe('called by the loggers of Nest', () => {
+describe('with the loggers of Nest:', () => {
   const STACK = 'Error: no\n    at run (file:///app/run.js:1:2)';
   const failure = new RangeError('thrown');
   const thrown = expect.stringMatching(/^RangeError: thrown\n +at /);
@@ -152,7 +152,7 @@ describe('called by the loggers of Nest', () => {
       write: () => areaLogger.fatal('a text', STACK),
       line: { msg: 'a text', err: STACK },
     },
-  ])('$call of a Nest logger with the context Area writes a line with this context', ({ write, line }) => {
+  ])('$call of a logger with the context Area writes a line with this context', ({ write, line }) => {
     write();
     expect(lines()).toEqual([{ level: expect.any(String), time: TIME, context: 'Area', ...line }]);
   });
@@ -189,7 +189,7 @@ describe('called by the loggers of Nest', () => {
     expect(lines()).toEqual([{ level: expect.any(String), time: TIME, ...line }]);
   });
 
-  it("leaves out Nest's line about each route at LOG_LEVEL=info, but writes a warning with the same context", () => {
+  it("Nest's line about each route is left out at LOG_LEVEL=info, but a warning with its context is written", () => {
     new Logger('RouterExplorer').log('Mapped {/a, GET} route');
     new Logger('RouterExplorer').warn('a warning');
     expect(lines()).toEqual([{ level: 'warn', time: TIME, context: 'RouterExplorer', msg: 'a warning' }]);

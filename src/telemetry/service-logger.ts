@@ -9,7 +9,7 @@ import { Metrics } from './metrics.js';
 const MAX_WAITING_BYTES = 1024 * 1024;
 /** The longest time for which `flush` waits for a reader that stalls. */
 const FLUSH_TIMEOUT_MS = 500;
-/** At the start Nest logs a line for each module and route in these contexts. We lower their level to debug. */
+/** The contexts in which Nest logs one line for each module and route at the start. Such lines get the level debug. */
 const NEST_START_CONTEXTS = new Set([
   'InstanceLoader',
   'NestApplication',
@@ -114,8 +114,8 @@ export class ServiceLogger implements LoggerService {
   }
 
   /**
-   * Waits until the reader has taken all lines, for a short time at most. Call it before `process.exit`, which drops
-   * the lines that still wait.
+   * Waits until the reader has taken all lines, or until FLUSH_TIMEOUT_MS has passed. Call `flush` before
+   * `process.exit`, which drops the lines that still wait.
    */
   async flush(): Promise<void> {
     const taken = new Promise<void>((resolve) => {

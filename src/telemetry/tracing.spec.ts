@@ -227,7 +227,7 @@ it.each([
 ])('traces are on although $name=$value is wrong', async ({ name, value, says }) => {
   const texts: string[] = [];
   const logger = loggerTo(texts);
-  const OTEL_EXPORTER_OTLP_TIMEOUT = '300'; // otherwise the exporter would keep looking for a collector
+  const OTEL_EXPORTER_OTLP_TIMEOUT = '300'; // after this time, the exporter gives up
   const variables = { ...collector.environment, OTEL_EXPORTER_OTLP_TIMEOUT, [name]: value };
   const tracing = await create(variables, logger);
   const span = tracing.startRequest({ method: 'GET', headers: {} });

@@ -20,7 +20,10 @@ import type { ServiceLogger } from './service-logger.js';
 const SERVICE_NAME = 'order-lookup-services';
 /** The longest time for which `stop` waits for a collector that stalls. */
 const STOP_TIMEOUT_MS = 2_000;
-/** The methods that a span shows. Any other becomes `_OTHER` or HTTP, so that callers cannot invent names of spans. */
+/**
+ * The methods that a span shows. For any other method, the attribute is `_OTHER` and the span's name is HTTP. Otherwise
+ * callers could invent names of spans.
+ */
 const KNOWN_METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE']);
 
 interface SpanEnd {
@@ -107,7 +110,7 @@ export async function createTracing(configuration: Configuration, logger: Servic
   }
 }
 
-/** Names the calls without a span. All samplers except these three obey a caller's traceparent that ends with 00. */
+/** Names the calls without a span. All samplers except these three trace no call whose traceparent ends with 00. */
 function describeUntracedCalls(sampler: string): string {
   if (sampler === 'always_off') return ', but OTEL_TRACES_SAMPLER=always_off traces no call';
   if (['always_on', 'traceidratio'].includes(sampler)) return '';

@@ -58,7 +58,7 @@ it.each([
   expect(shown).toEqual(options);
 });
 
-describe('a command that cannot run is refused in one sentence, with status 1:', () => {
+describe('a command that cannot run prints one line on standard error, and ends with status 1:', () => {
   it.each([
     { line: 'keys', sentence: /^a command is missing: issue, .*\. Usage: node dist\/keys\.js .*\n$/ },
     { line: 'keys __proto__', sentence: /^unknown command '__proto__'\. Usage: node dist\/keys\.js .*\n$/ },
@@ -112,7 +112,7 @@ describe('a command that cannot run is refused in one sentence, with status 1:',
   });
 });
 
-describe('the settings of npm are not options of a command:', () => {
+describe('a command does not take a setting of npm for its own option:', () => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await createDatabase();
@@ -148,11 +148,10 @@ describe('if the reader closes the output early', () => {
   });
   afterAll(() => database.drop());
 
-  // The status is 2, because the plan can break clients, codes were changed by hand, and the doctor has no issuer
   it.each([
-    { line: 'migrate plan --full', reader: 'head -n 1', status: 2 },
-    { line: 'migrate drift', reader: 'head -n 1', status: 2 },
-    { line: 'doctor', reader: 'true', status: 2 },
+    { line: 'migrate plan --full', reader: 'head -n 1', status: 2 }, // the plan can break clients
+    { line: 'migrate drift', reader: 'head -n 1', status: 2 }, // codes were changed by hand
+    { line: 'doctor', reader: 'true', status: 2 }, // no issuer is configured
   ])('$line keeps its status', async ({ line, reader, status }) => {
     copy.add('0100_delete', deleteCodes, insertCodes);
     expect(await pipe(line, reader)).toMatchObject({ status: 0, stderr: `status ${status}\n` });
@@ -209,7 +208,7 @@ describe('each command opens one session:', () => {
   });
 });
 
-it('a command does the same with other settings of the database, and with functions of others in public', async () => {
+it('a command does the same if the database has unusual settings, and the schema public has foreign functions', async () => {
   copy.add(
     '0100_list',
     `insert into code_list (name) values ('harmless');`,

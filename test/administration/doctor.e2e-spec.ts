@@ -197,10 +197,10 @@ function lastLineIfNoCallIsAnswered(toCorrect: string): RegExp {
   return new RegExp(`\\nA new replica would not answer calls\\. ${running}\\. Correct ${toCorrect}\\.\\n$`);
 }
 
-describe('the doctor names a fault of the settings, the server or an issuer, with its remedy:', () => {
+describe('the doctor names a fault of the settings, the server or an issuer:', () => {
   it.each([
     {
-      what: 'a variable is missing, and the server is down',
+      what: 'a missing variable, and a server that is down',
       environment: () => ({ OAUTH_AUDIENCE: '', DATABASE_URL: 'postgres://a:secret@127.0.0.1:9/x' }),
       findings: [
         /^fault {4}configuration .*OAUTH_AUDIENCE is not set/m,
@@ -364,7 +364,7 @@ describe('the doctor finds a fault of the database:', () => {
     expect(await examine(other)).toMatch(/^ok {7}owner/m);
   });
 
-  it('missing triggers, and names the migration that creates each trigger', async () => {
+  it('missing triggers, each with the migration that creates it', async () => {
     const other = await createDatabaseToDamage();
     const triggers = await other.query<{ table: string; trigger: string }>(
       `select tgrelid::regclass::text as table, tgname as trigger
@@ -402,7 +402,7 @@ describe('the doctor finds a fault of the database:', () => {
 
 it('the doctor calls no function and no operator that others have put into the schema public', async () => {
   const other = await createDatabaseToDamage();
-  // The doctor reports the trigger and the owner of code_list. It ignores similarity, which belongs to the extension
+  // The doctor reports the missing trigger and the owner of code_list, but not of `similarity`, a part of an extension
   await other.query(
     `drop trigger record_update on api_key;
      create extension pg_trgm;

@@ -57,7 +57,7 @@ async function readStored(id: string): Promise<StoredKey | undefined> {
   return row;
 }
 
-/** Asserts that a key ends this many days after a time between `begunAtMs` and now. */
+/** Asserts that a key ends this many days after the command ran. The command ran between `begunAtMs` and now. */
 function expectEnd(end: Date | string | null | undefined, days: number, begunAtMs: number): void {
   const fromMs = Number(new Date(end ?? '')) - days * DAY_MS;
   expect(fromMs).toBeGreaterThanOrEqual(begunAtMs);
@@ -108,8 +108,8 @@ describe('keys issue', () => {
     expect(stdout).toMatch(/; it never expires\.$/m);
   });
 
-  it("shows invisible characters of the client's name, which a database of an earlier release accepts", async () => {
-    const older = await createDatabase();
+  it("prints an invisible character in the client's name as an escape", async () => {
+    const older = await createDatabase(); // a database of an earlier release accepts such a name
     await older.query('alter table api_key drop constraint api_key_client_has_no_invisible_characters');
     const { stdout } = await runLocally({
       program: 'keys',
@@ -144,10 +144,14 @@ it.each([
     words: ['revoke', '00000000-0000-4000-8000-000000000000'],
     reason: /^There is no key with this id\. To see the ids: node dist\/keys\.js list\n$/,
   },
-  { words: ['revoke', 'ols_x'], reason: /^(?!.*ols_x)There is no key/ },
-  { words: ['rotate', 'ols_x'], reason: /^(?!.*ols_x)There is no key/ },
-])('keys $words is refused, and the message never repeats a word that could be a key', async ({ words, reason }) => {
+])('keys $words is refused, with the reason', async ({ words, reason }) => {
   expect(await keys(...words)).toEqual(refusedFor(reason));
+});
+
+it.each(['revoke', 'rotate'])('keys %s does not repeat an unknown id, because it could be a key', async (command) => {
+  const outcome = await keys(command, 'ols_x');
+  expect(outcome).toEqual(refusedFor(/^There is no key/));
+  expect(outcome.stderr).not.toContain('ols_x');
 });
 
 it('keys issue --help names the units of a duration', async () => {
@@ -180,7 +184,7 @@ describe('keys list', () => {
 
     const revoked = await issue('list-b', '--expires-in', '9d');
     await keys('revoke', revoked.id);
-    // A key from an earlier release may have an invisible character in its name. The constraint ignores revoked keys
+    // Keys of an earlier release may have such a name. The constraint on invisible characters ignores revoked keys
     await updateKey(revoked.id, `client = E'list-b\\u200b'`);
 
     const expired = await issue('list-c', '--expires-in', '9d');
@@ -202,16 +206,18 @@ describe('keys list', () => {
     expect(clientsOf(await readListed('--expiring', '30d'))).toEqual(['list-d', 'list-e']);
 
     const { stdout } = await keys('list');
+    const { stdout: json } = await keys('list', '--json');
     for (const { key } of [inForce, revoked, expired, rotated, temporary]) {
-      expect(stdout).not.toContain(key);
-      expect(stdout).not.toContain(hashApiKey(key));
+      expect(stdout + json).not.toContain(key);
+      expect(stdout + json).not.toContain(hashApiKey(key));
     }
     expect(stdout).toMatch(/^id +state +created +until +used +client\n/);
     const revokedAt = (await readStored(revoked.id))?.revokedAt?.toISOString();
+    const never = 'never'.padEnd('2026-11-21T08:00:00.000Z'.length);
     for (const line of [
-      `${inForce.id}  in force  \\S+Z  never {19}  2026-11-21T08:00:00.000Z  list-a`,
-      `${revoked.id}  revoked {3}\\S+Z  ${revokedAt}  never {19}  list-b\\\\u200b`,
-      `${rotated.id}  rotated {3}\\S+Z  \\S+Z  never {19}  list-d`,
+      `${inForce.id}  in force  \\S+Z  ${never}  2026-11-21T08:00:00.000Z  list-a`,
+      `${revoked.id}  revoked   \\S+Z  ${revokedAt}  ${never}  list-b\\\\u200b`,
+      `${rotated.id}  rotated   \\S+Z  \\S+Z  ${never}  list-d`,
     ])
       expect(stdout).toMatch(new RegExp(`^${line}$`, 'm'));
   });
@@ -235,7 +241,7 @@ it('keys revoke ends a key now, also if a rotation would end it later, and a sec
   expect(await keys('revoke', id)).toMatchObject({ stdout });
 });
 
-it("keys revoke shows invisible characters of a client's name, as keys list does", async () => {
+it("keys revoke prints an invisible character in the client's name as an escape", async () => {
   const { id } = await issue('seen');
   await updateKey(id, `revoked_at = now()`); // the constraint accepts the name below only for a revoked key
   await updateKey(id, `client = E'In\\u200bvisible'`);

@@ -28,7 +28,7 @@ it.each([
   const running = startProgram(command, PROJECT, { DATABASE_URL: url });
   const [socket] = (await connected) as [Socket];
   running.child.kill(signal);
-  // Without a listener for the signal, the status would be null. As process 1 of a container, the command would not end
+  // Without a listener for the signal, the status would be null, and process 1 of a container would never end
   expect((await endOf(running)).status).toBe(status);
   socket.destroy();
 });

@@ -9,9 +9,9 @@ import { Verifier } from '../support/verifier.js';
 
 /** MAX_REMEMBERED_TOKENS_BYTES of access-tokens.service.ts. */
 const MAX_REMEMBERED_BYTES = 8 * 1024 ** 2;
-/** A claim that makes a token a little smaller than the largest token. */
+/** A claim with which a token is a little shorter than MAX_TOKEN_BYTES. */
 const PADDING = 'x'.repeat(8_500);
-/** A number of tokens with PADDING that together are larger than MAX_REMEMBERED_BYTES. */
+/** So many tokens with PADDING are together larger than MAX_REMEMBERED_BYTES. */
 const TOO_MANY_TOKENS = 800;
 const ACCEPTED = expect.objectContaining({ outcome: 'accepted' });
 const EXPIRED = { outcome: 'refused', reason: 'expired', tokenClient: 'tests' };
@@ -65,7 +65,7 @@ it.each(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384',
   },
 );
 
-describe('Ed25519 and EdDSA are one algorithm (RFC 9864)', () => {
+describe('Ed25519 and EdDSA are one algorithm (RFC 9864):', () => {
   const NAMES = ['EdDSA', 'Ed25519', undefined];
   const PAIRS = NAMES.flatMap((keyName) => ['EdDSA', 'Ed25519'].map((tokenName) => ({ keyName, tokenName })));
 
@@ -117,7 +117,8 @@ describe('a verified token', () => {
     const spaces = ' '.repeat(14 * 1024);
     const before = usedHeap();
     for (const token of tokens) {
-      // The Buffer makes one text, as a real header is. V8 keeps a template as parts, and each part without the others
+      // A real header is one string, and V8 keeps all of it while a slice of it is in use. V8 would keep a template in
+      // parts, and free the spaces. Then this test could not notice that the service remembers a slice
       const header = Buffer.from(`Bearer${spaces}${token}`).toString('latin1');
       expect(await verifier.tokens.verify(header)).toEqual(ACCEPTED);
     }
@@ -157,7 +158,7 @@ it('a token with members of any JSON type is accepted, refused or undecided, and
       const token = `${content}.${signature.toString('base64url')}`;
       const status = await verifier.findStatus(token);
       statuses.add(status);
-      expect({ isSigned, status }).not.toEqual({ isSigned: false, status: 200 });
+      expect({ isSigned, status }).not.toEqual({ isSigned: false, status: 200 }); // without a signature, never accepted
     }),
     { numRuns: 400, seed: 43 }, // a fixed seed gives the same tokens in each run: a failure is due to a change of code
   );

@@ -4,7 +4,7 @@ import { listen } from '../support/ports.js';
 import { processWorld } from '../support/test-world.js';
 
 const requestsToProxy: string[] = [];
-/** A proxy that reaches no address, as a company's proxy cannot reach this machine. */
+/** A proxy that refuses every request. A company's proxy refuses addresses of this machine in the same way. */
 const proxy = createServer((request, response) => {
   requestsToProxy.push(`${request.method} ${request.url}`);
   response.writeHead(403).end();

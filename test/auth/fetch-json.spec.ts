@@ -108,7 +108,8 @@ const FULL_SERVER = `
   });
 `;
 
-it('if the first packet is lost, a fetch waits until the kernel sends it again, although Node.js waits 250 ms by default', async () => {
+// By default, Node.js tries the next address of a host after 250 ms. The kernel repeats a lost packet after 1 s
+it('if the first packet of a connection is lost, a fetch waits until the kernel sends it again', async () => {
   const gate = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(FULL_SERVER, { eval: true, workerData: gate });
   const [port] = (await nextEvent(worker, 'message')) as [number];

@@ -140,7 +140,7 @@ describe('a key set', () => {
     await verifier.pass(MINUTE_SECONDS);
     for (const key of [twice, issuer.signer]) expect(await statusOfNewToken(key)).toBe(200);
     expect(await statusOf(strong.token)).toBe(200);
-    expect(await statusOfTokenWith({ kid: undefined })).toBe(200); // several keys fit, and one of them verifies it
+    expect(await statusOfTokenWith({ kid: undefined })).toBe(200); // several keys fit, and one of them verifies the token
     expect(await statusOf(weak.token)).toBe(401);
     expect(await statusOfNewToken(leaked)).toBe(401);
     for (const { kid } of [forEncryption, broken]) expect(await statusOfTokenWith({ kid })).toBe(401);
@@ -254,7 +254,7 @@ describe('a token that no known key verifies', () => {
     issuer.fault = 'held';
     const first = statusOfNewToken(key);
     await verifier.until(() => issuer.isHoldingBack);
-    jest.advanceTimersByTime(2_000);
+    jest.advanceTimersByTime(2_000); // MAX_CALLER_WAIT_MS of key-set.ts
     expect(await first).toBe(503);
     issuer.release();
     await verifier.until(() => !verifier.issuer.isFetching);
@@ -284,7 +284,7 @@ describe('a token that no known key verifies', () => {
     expect(issuer.jwksHits).toBe(2);
   });
 
-  it('causes a fetch also while the issuer gives no metadata: if the fetched set has its key, it gets 200', async () => {
+  it('causes a fetch of the key set even if metadata cannot be fetched, and gets 200 if its key is found', async () => {
     await verifier.pass(30);
     issuer.fault = 'silent metadata';
     await verifier.pass(6); // after 35 s the timer has begun a fetch, which waits for the metadata
@@ -414,8 +414,10 @@ describe('an issuer whose nodes have different key sets', () => {
     expect(asked.length).toBeLessThanOrEqual(2 * 10);
     for (const key of [issuer.signer, issuer.findKey('RS256')]) expect(await statusOfNewToken(key)).toBe(200);
   });
+});
 
-  it('withdraws a key: its tokens are refused after two fetches without the key, 1 s apart', async () => {
+describe('an issuer', () => {
+  it('may withdraw a key: its tokens are refused after two fetches without the key, 1 s apart', async () => {
     const token = await issuer.token();
     issuer.published = issuer.published.slice(1);
     const asked = await verifier.pass(REFRESH_SECONDS);
@@ -423,9 +425,7 @@ describe('an issuer whose nodes have different key sets', () => {
     expect([...asked, ...(await verifier.pass(1))]).toEqual([REFRESH_SECONDS, 1]);
     expect([await statusOf(token), await statusOfNewToken()]).toEqual([401, 401]);
   });
-});
 
-describe('an issuer', () => {
   it.each<{ fault: Fault; reason: string }>([
     { fault: 'html', reason: 'answers with a page' },
     { fault: 'redirect', reason: 'redirects (status 302)' },
@@ -473,7 +473,7 @@ describe('an issuer', () => {
       members: { jwks_uri: 'http://a/jwks' },
       fault: 'without https',
     },
-  ])('has its metadata refused if they contain $what', async (row) => {
+  ])('publishes metadata that are refused: $what', async (row) => {
     const { issuer: name = 'https://a', members, fault } = row;
     const published = publish({ issuer: name, jwks_uri: `${name}/jwks`, ...members });
     await expect(discover(name, { OAUTH_ALLOW_HTTP: false }, published)).rejects.toThrow(fault);
@@ -517,20 +517,23 @@ describe('an issuer', () => {
       first: 'has a body that is not compressed as its header says',
       fault: explainFetchError('https://a', Object.assign(new Error(), { code: 'Z_DATA_ERROR' })),
     },
-  ])('may publish metadata only at the address of RFC 8414, if the first address $first', async ({ fault }) => {
-    const metadata = { issuer: 'https://a/tenant', jwks_uri: 'https://a/keys' };
-    const addresses: string[] = [];
-    const fetch = async (address: string): Promise<unknown> => {
-      addresses.push(address);
-      if (addresses.length === 1) throw fault;
-      return metadata;
-    };
-    expect(await discover('https://a/tenant', { OAUTH_ALLOW_HTTP: false }, fetch)).toMatchObject(metadata);
-    expect(addresses).toEqual([
-      'https://a/tenant/.well-known/openid-configuration',
-      'https://a/.well-known/oauth-authorization-server/tenant',
-    ]);
-  });
+  ])(
+    'that has metadata only at the address of RFC 8414 is found, even if the first address $first',
+    async ({ fault }) => {
+      const metadata = { issuer: 'https://a/tenant', jwks_uri: 'https://a/keys' };
+      const addresses: string[] = [];
+      const fetch = async (address: string): Promise<unknown> => {
+        addresses.push(address);
+        if (addresses.length === 1) throw fault;
+        return metadata;
+      };
+      expect(await discover('https://a/tenant', { OAUTH_ALLOW_HTTP: false }, fetch)).toMatchObject(metadata);
+      expect(addresses).toEqual([
+        'https://a/tenant/.well-known/openid-configuration',
+        'https://a/.well-known/oauth-authorization-server/tenant',
+      ]);
+    },
+  );
 
   it('with unchanged metadata keeps the same metadata object, so that no OpenAPI document is made again', async () => {
     const { metadata } = verifier.issuer;
@@ -547,7 +550,7 @@ describe('an issuer', () => {
     configured.issuers.onApplicationShutdown();
   });
 
-  it('may publish metadata with members of wrong types, which are ignored', async () => {
+  it('may publish metadata with optional members that cannot be used: they are ignored', async () => {
     const needed = { issuer: 'https://a', jwks_uri: 'https://a/jwks' };
     const others = { authorization_endpoint: 'javascript:alert(1)', token_endpoint: 7, scopes_supported: 7 };
     const metadata = await discover('https://a', { OAUTH_ALLOW_HTTP: false }, publish({ ...needed, ...others }));

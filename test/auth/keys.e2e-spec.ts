@@ -23,7 +23,7 @@ const KEY_OF_ANOTHER_SYSTEM = 'a key of another system';
 const HAND_MADE_KEY = 'ols_a key that somebody made by hand';
 
 const secondsFromNow = (seconds: number): string => new Date(Date.now() + seconds * 1000).toISOString();
-useMovableClock(); // the last test moves this clock, which must be replaced before the first service starts
+useMovableClock(); // for the last test. The fake clock begins at zero, so call this before the first service starts
 const world = localWorld({
   prepare: async (database) => {
     // Some companies set this for roles that only read. The service must still store the last use of a key
@@ -37,7 +37,7 @@ const world = localWorld({
 });
 
 let requestCount = 0;
-/** Sends a request with valid credentials, in which these headers are replaced, to the next operation. */
+/** Sends a request to the next operation. Its credentials are valid, unless one of these headers replaces them. */
 const ask = (headers: Headers) => world.get(ALL_PATHS[requestCount++ % ALL_PATHS.length] as string, { headers });
 const statusOf = async (headers: Headers): Promise<number> => (await ask(headers)).status;
 
@@ -227,7 +227,7 @@ describe('without the database', () => {
   let proxy: Proxy;
   afterAll(() => proxy?.close());
 
-  it('API keys get 200 for API_KEY_MAX_AGE_SECONDS, also keys that were revoked meanwhile, and then 503', async () => {
+  it('calls get 200 for API_KEY_MAX_AGE_SECONDS, also if the key was revoked meanwhile, and then 503', async () => {
     const maxAgeSeconds = 600;
     proxy = await Proxy.before(world.database.urlOf('order_lookup_service'));
     const revokedLater = await issueKey(world.database);

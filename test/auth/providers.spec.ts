@@ -91,7 +91,7 @@ it.each([
   expect(await judge(token, ENTRA_ID)).toBe(outcome);
 });
 
-it('a token of Entra ID for Microsoft Graph is refused: its signature covers the hash of its nonce', async () => {
+it('a token of Entra ID for Microsoft Graph is refused: the hash of its nonce is signed, not the nonce', async () => {
   const nonce = 'nonce of the token';
   const signedNonce = createHash('sha256').update(nonce).digest('base64url');
   const signed = await issuer.token({ header: { nonce: signedNonce }, claims: { iss: ENTRA_ID.OAUTH_ISSUER } });
@@ -100,6 +100,7 @@ it('a token of Entra ID for Microsoft Graph is refused: its signature covers the
   expect(await judge(token, ENTRA_ID)).toBe('signature');
 });
 
+/** Finds `Okta` in the row `| Okta | … |`, but nothing in the head of the table. */
 const PROVIDER_IN_ROW = /^\| (?!Provider)([^|-][^|]*) \|/gm;
 
 it('docs/identity-providers.md and provider-tokens.yaml name the same providers', () => {

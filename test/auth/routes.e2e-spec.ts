@@ -111,11 +111,12 @@ it('only the listed open routes answer a caller without credentials', () => {
   expect(open.map(({ operation }) => operation).toSorted()).toEqual(expected.toSorted());
 });
 
-it('every other route answers 401 and names both credentials', () => {
+it('every route that is not open answers 401, and names both credentials', () => {
   const guarded = answered.filter(({ reply }) => reply.status === 401);
   const expected = [...GUARDED_OPERATIONS, ...GUARDED_OPERATIONS_OF_TEST];
   expect(guarded.map(({ operation }) => operation).toSorted()).toEqual(expected.toSorted());
   for (const { reply } of guarded) {
+    // `expectProblem` expects the address without BASE_PATH
     const text = reply.text.replace(`${BASE_PATH}/problems/`, '/problems/');
     const { issues } = expectProblem({ ...reply, text }, 'missing-credentials');
     expect(issues?.map(({ field }) => field)).toEqual(['Api-Key', 'Authorization']);

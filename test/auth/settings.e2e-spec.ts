@@ -1,5 +1,5 @@
 // Tests a service that requires a scope, a token type and a listed client, and limits requests. The `instance` of a
-// refusal contains the id of a log line. This line says which credential was refused, why, and whose it was.
+// problem document contains the request's id. The log line with this id names credential, reason and client.
 import { randomUUID } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';

@@ -67,7 +67,7 @@ function signText(content: string, algorithm: string, key: KeyObject): Buffer {
   return sign(digest, text, { key, padding, saltLength: constants.RSA_PSS_SALTLEN_DIGEST });
 }
 
-/** Sends a request with a valid API key and this Authorization header to the next operation. */
+/** Sends a request with a valid API key and this Authorization header. Each call asks another operation. */
 function ask(authorization: string): Promise<Reply> {
   requestCount += 1;
   const path = ALL_PATHS[requestCount % ALL_PATHS.length] ?? '';
@@ -291,7 +291,7 @@ describe('an access token is refused, and no issuer is asked:', () => {
     await expectRefused(`Bearer ${token()}`, reason);
   });
 
-  it('if it has a MAC with the public key as the secret, in every encoding', async () => {
+  it('if it has a MAC whose secret is the public key, in any encoding of the key', async () => {
     const { jwk } = world.issuer.signer;
     const pem = await exportSPKI((await importJWK(jwk, 'RS256')) as CryptoKey);
     const der = Buffer.from(pem.replaceAll(/-----.*-----|\s/g, ''), 'base64');

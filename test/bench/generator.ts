@@ -1,5 +1,5 @@
-// Sends requests over kept connections, one at a time on each, and counts the answers by status. It runs in its own
-// thread. Other load generators need more CPU time than the service, and would be the limit on two cores.
+// Sends requests over persistent connections, one at a time on each, and counts the answers by status. It runs in its
+// own thread. Other load generators need more CPU time than the service: on two cores, they would limit the load.
 import { type Socket, connect } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 import { contentLengthOf } from '../support/reader.js';

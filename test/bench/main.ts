@@ -1,4 +1,4 @@
-// `npm run bench -- [--quick] [--beside FOLDER]` measures the CPU time of a request to the service and to its peers.
+// `npm run bench -- [--quick] [--beside FOLDER]` measures the CPU time of a request to the service and other servers.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { PROJECT } from '../support/program.js';
@@ -18,12 +18,15 @@ const { quick, beside } = parseArgs({
     beside: { type: 'string' },
   },
 }).values;
-/** V8 compiles the code of a service during about its first 40,000 requests. Later requests cost a third less. */
+/**
+ * The warm-up of each scenario. V8 compiles the code of a service during about its first 40,000 requests. Later
+ * requests cost a third less.
+ */
 const WARM_UP_SECONDS = quick ? 0.5 : 4;
 const rounds = quick ? 5 : 10;
-const seconds = quick ? 0.4 : 0.6;
+const secondsPerRound = quick ? 0.4 : 0.6;
 
-const world = await World.withoutJest(0);
+const world = await World.withoutJest(0); // no replica, because `servers` starts the builds itself
 const servers = new Servers(world);
 try {
   await servers.start();
@@ -34,7 +37,7 @@ try {
 
 ![CPU time of a request, as a multiple of the hello world's](results.svg)
 
-${rounds} rounds of ${seconds} s for each line.`;
+${rounds} rounds of ${secondsPerRound} s for each line.`;
   console.log(text);
   if (!quick) {
     saveResult('test/bench/RESULTS.md', 'npm run bench', text);
@@ -58,8 +61,8 @@ async function measureAll(scenarios: readonly Scenario[]): Promise<Result[]> {
 }
 
 /**
- * Measures all servers anew, in another order. Only ratios within a round are compared, because the speed of a shared
- * machine changes from second to second.
+ * Measures all servers once more, in a random order. Only ratios within a round are compared, because the speed of a
+ * shared machine changes from second to second.
  */
 async function measureRound(results: readonly Result[]): Promise<void> {
   const hello = results.filter(({ scenario }) => scenario.serverName === HELLO);
@@ -67,7 +70,7 @@ async function measureRound(results: readonly Result[]): Promise<void> {
   const helloCosts: number[] = [];
   // The hello world is measured more often, because all ratios depend on it
   for (const result of shuffle([...results, ...hello, ...hello])) {
-    const measurement = await measure(result.scenario, seconds);
+    const measurement = await measure(result.scenario, secondsPerRound);
     measured.set(result, measurement);
     if (hello.includes(result)) helloCosts.push(measurement.cpuMicroseconds);
   }

@@ -22,7 +22,7 @@ export async function measure(scenario: Scenario, seconds: number): Promise<Meas
   const tally = await generate({
     port: server.port,
     connections: CONNECTIONS,
-    requests: fromAnyPlace(scenario.requests),
+    requests: rotateAtRandom(scenario.requests),
     end: { kind: 'time', seconds },
     spins: true,
   });
@@ -42,7 +42,7 @@ export async function measure(scenario: Scenario, seconds: number): Promise<Meas
 }
 
 /** Rotates the requests at random. Otherwise each round would send the same filters, whose answers are cached. */
-function fromAnyPlace(requests: readonly string[]): string[] {
+function rotateAtRandom(requests: readonly string[]): string[] {
   const first = Math.floor(Math.random() * requests.length);
   return [...requests.slice(first), ...requests.slice(0, first)];
 }

@@ -2,6 +2,8 @@ import { type Result, medianRatio } from './report.js';
 
 const WIDTH = 760;
 const LABEL_WIDTH = 260;
+/** The space after the longest bar for its ratio. */
+const RATIO_WIDTH = 60;
 const BAR_HEIGHT = 16;
 const ROW_HEIGHT = 24;
 const TOP = 40;
@@ -14,8 +16,8 @@ function escape(text: string): string {
 
 /** Returns an SVG with a bar for each result, a line at the hello world's cost, and a mark at each aim. */
 export function drawPicture(results: readonly Result[]): string {
-  const longest = Math.max(...results.map(medianRatio));
-  const pixels = (ratio: number): number => Math.round((ratio / longest) * (WIDTH - LABEL_WIDTH - 60));
+  const highestRatio = Math.max(...results.map(medianRatio));
+  const pixels = (ratio: number): number => Math.round((ratio / highestRatio) * (WIDTH - LABEL_WIDTH - RATIO_WIDTH));
   const serverNames = [...new Set(results.map(({ scenario }) => scenario.serverName))];
   const height = TOP + results.length * ROW_HEIGHT + 10;
   const helloX = LABEL_WIDTH + pixels(1);

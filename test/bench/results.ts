@@ -12,12 +12,12 @@ function describeCircumstances(): string {
   return `Commit \`${commit.trim()}\`, ${day}, ${machine}, Node.js ${process.version}`;
 }
 
-/** Writes the output of a command into a page of results. It replaces the former output of this command. */
-export function saveResult(file: string, command: string, found: string): void {
+/** Writes the output of a command into a page of results, in place of the former output of this command. */
+export function saveResult(file: string, command: string, output: string): void {
   const page = existsSync(file) ? readFileSync(file, 'utf8') : TITLE;
   const [title = TITLE, ...sections] = page.split(/^## /m);
   const others = sections.filter((section) => !section.startsWith(`\`${command}\`\n`));
-  const result = found.trim();
+  const result = output.trim();
   const isTable = result.startsWith('|');
   const text = isTable ? result : `\`\`\`text\n${result}\n\`\`\``;
   const section = `\`${command}\`\n\n${describeCircumstances()}\n\n${text}\n\n`;

@@ -9,7 +9,7 @@ export interface Scenario {
   readonly name: string;
   readonly requests: readonly string[];
   readonly status: number;
-  /** The CPU time that a request may take, as a multiple of the hello world's. */
+  /** The CPU time that a request may take. 1 is the CPU time of a request to HELLO. */
   readonly aim?: number;
 }
 

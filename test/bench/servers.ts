@@ -85,7 +85,7 @@ async function insertCodes({ database }: World): Promise<void> {
   await database.query('analyze communication_code');
 }
 
-/** Returns filters that find one record each: so many that no answer is still cached when its filter comes again. */
+/** Returns filters that find one record each. Before a filter comes again, its answer has left the cache. */
 export function differentFilters(): string[] {
   const filters: string[] = [];
   for (let index = 0; index < CODE_COUNT; index++) {

@@ -11,7 +11,7 @@ const file = join(clone.folder, '.env');
 const { scripts } = JSON.parse(readText('package.json')) as { scripts: Record<string, string> };
 const run = (command: string, environment: Record<string, string> = {}) => shell(command, clone.folder, environment);
 
-/** Prints these variables from a program that scripts/prepare.mjs runs. */
+/** Lets scripts/prepare.mjs run a program that prints the values of these variables as JSON. */
 function printVariables(...names: string[]) {
   return printVariablesWith({}, ...names);
 }
@@ -22,7 +22,7 @@ function printVariablesWith(exported: Record<string, string>, ...names: string[]
   return run('node scripts/prepare.mjs print.mjs', exported);
 }
 
-// A command refuses this DATABASE_URL immediately. It would try a valid one for ten seconds
+// A command refuses this DATABASE_URL immediately. With a valid DATABASE_URL, it would try to connect for ten seconds
 beforeEach(() => writeFileSync(file, '# of this machine\nDATABASE_URL="orders"\n'));
 
 it('npm run migrate -- status uses the database that .env names', async () => {
@@ -83,7 +83,7 @@ it('variables that Node.js reads before .env are reported, unless they are expor
 });
 
 it.each([
-  { encoding: 'utf16le', user: 'u' }, // in ASCII, so these bytes are also valid UTF-8
+  { encoding: 'utf16le', user: 'u' }, // the file has only ASCII characters, so its bytes are also valid UTF-8
   { encoding: 'latin1', user: 'ü' },
 ] as const)('.env in $encoding is refused in one sentence', async ({ encoding, user }) => {
   writeFileSync(file, Buffer.from(`DATABASE_URL=postgres://${user}@h/d\n`, encoding));
@@ -111,11 +111,12 @@ it('node dist/main.js does not read .env', async () => {
 });
 
 // Only a program that prepare.mjs itself runs sees .env. Commands after `&&` do not
-it('npm test and the other tests do not read .env', () => {
-  const ofTests = Object.entries(scripts).filter(([name]) => name.startsWith('test'));
-  expect(ofTests.length).toBeGreaterThan(5);
+it('npm test and the other scripts that run tests do not read .env', () => {
+  const testScripts = Object.entries(scripts).filter(([name]) => name.startsWith('test'));
+  expect(testScripts.length).toBeGreaterThan(5);
+  // Matches `prepare.mjs dist/main.js`, but not `prepare.mjs && …` or `prepare.mjs --no-build && …`
   const prepareRunsProgram = /prepare\.mjs (?!--no-build &&|&&)/;
-  for (const [, script] of ofTests) expect(script).not.toMatch(prepareRunsProgram);
+  for (const [, script] of testScripts) expect(script).not.toMatch(prepareRunsProgram);
 });
 
 it('git ignores .env', async () => {
@@ -128,6 +129,6 @@ it('git ignores .env', async () => {
   const { status, stderr } = await run('npm run --silent migrate -- status');
   expect({ status, stderr }).toEqual({
     status: 1,
-    stderr: expect.stringMatching(/^\.env cannot be read \(\w+\): .*\n$/),
+    stderr: expect.stringMatching(/^\.env cannot be read \(\w+\): make it a file that this user may read .*\n$/),
   });
 });

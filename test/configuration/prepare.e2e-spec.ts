@@ -119,7 +119,7 @@ it('on a mount without symbolic links, a command says so in one sentence and rem
   expect(existsSync(join(folder, 'node_modules/everywhere'))).toBe(true);
 });
 
-it('if npm ci fails on a disk without space, a command says how much is free and needed', async () => {
+it('if npm ci fails on a disk without space, a command says how much space is free, and how much is needed', async () => {
   remove('node_modules/.package-lock.json');
   const smallDisk = replaceInFs('statfsSync = () => ({ bavail: 20, bsize: 1e6 })');
   const settingThatNpmRefuses = { npm_config_global: 'true' };
@@ -201,7 +201,7 @@ it.each<{ setting: string; environment: Record<string, string> }>([
   await endOf(preparing);
 });
 
-it("a user's npm settings bin-links, dry-run and install-strategy change nothing of the installation", async () => {
+it("the installation ignores bin-links, dry-run and install-strategy of a user's npm settings", async () => {
   remove('node_modules');
   const dependencies = { everywhere: '1.0.0' };
   const bin = { oxlint: 'package.json' }; // with --no-build, prepare.mjs looks for node_modules/.bin/oxlint

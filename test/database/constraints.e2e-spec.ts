@@ -225,7 +225,9 @@ describe('the tables refuse content that the service could not serve:', () => {
       constraint: 'api_key_hash_is_unique',
       sql: `insert into api_key (client, key_hash) values ('a', sha256('k')), ('b', sha256('k'))`,
     },
-  ])('$constraint: $sql', async ({ constraint, sql }) => expect(await findViolated(sql)).toBe(constraint));
+  ])('$sql, by the constraint $constraint', async ({ constraint, sql }) =>
+    expect(await findViolated(sql)).toBe(constraint),
+  );
 });
 
 describe('the tables accept', () => {
@@ -257,6 +259,7 @@ describe('positions', () => {
   };
 
   it('of two rows can be exchanged in one statement', async () => {
+    // The list has the positions 1 to 3, so this exchanges 1 and 3
     await database.query(`update code_list_value set position = 4 - position where code_list = 'stopReason'`);
     expect(await valuesOf('stopReason')).toEqual(['PickupAndDelivery', 'Delivery', 'Pickup']);
   });

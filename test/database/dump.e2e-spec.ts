@@ -1,5 +1,5 @@
-// Dumps and restores a database by pg_dump and pg_restore (Debian's postgresql-client). pg_dump refuses a newer server,
-// so TEST_POSTGRES_CLIENT may name a folder with these programs in the server's version.
+// Dumps and restores a database with pg_dump and pg_restore (Debian's postgresql-client). pg_dump refuses a server that
+// is newer than itself. If yours is older, set TEST_POSTGRES_CLIENT to a folder with programs of the server's version.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -31,7 +31,7 @@ function runClient([name = '', ...words]: readonly string[]): void {
   expect({ name, status, stderr }).toEqual({ name, status: 0, stderr: '' });
 }
 
-/** Returns all errors of pg_restore, which goes on after an error. */
+/** Runs pg_restore, which continues after an error. Returns all its errors. */
 function runRestore([name = '', ...words]: readonly string[]): string[] {
   const { stderr } = spawnSync(pathOf(name), words, { encoding: 'utf8' });
   return stderr.match(/ERROR: .*/g) ?? [];
@@ -56,9 +56,9 @@ interface Case {
   readonly sql: string;
   /** An option of pg_dump that docs/operators.md names. */
   readonly option?: readonly string[];
-  /** SQL that removes an object of the server, such as a role, before the restore, as on a new server. */
+  /** SQL that removes a role between dump and restore, because a new server would not have the role. */
   readonly removal?: string;
-  /** The errors of pg_restore that are allowed, because they are about objects of others. */
+  /** Matches the errors of pg_restore that do not matter: docs/operators.md says that you can ignore them. */
   readonly errors?: RegExp;
 }
 
@@ -74,7 +74,7 @@ interface Case {
     for (const each of databases) await each.drop();
   });
 
-  /** Makes an empty database as docs/operators.md describes it. This server has the roles already. */
+  /** Makes an empty database as docs/operators.md describes it. 1-roles.sql keeps the roles that the server has. */
   async function createEmpty(): Promise<TestDatabase> {
     const empty = await createDatabase({ migrated: false });
     await empty.query(readText('deploy/database/1-roles.sql'));

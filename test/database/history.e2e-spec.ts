@@ -55,7 +55,7 @@ describe('change_history', () => {
     expect(recorded.slice(0, inOrder.length)).toEqual(inOrder);
     const truncated = { ...table, operation: 'TRUNCATE', new_row: null };
     const rows = [a, b, code('bx', '9')].map((row) => ({ ...truncated, old_row: row }));
-    // One statement records its rows in any order
+    // TRUNCATE records the rows in any order
     expect(recorded.slice(inOrder.length)).toEqual(expect.arrayContaining(rows));
     expect(recorded).toHaveLength(inOrder.length + rows.length);
   });
@@ -197,14 +197,14 @@ describe('the stamp of a topic', () => {
       await database.query(sql);
       const after = await readStamps();
       const changed = Object.keys(after).filter((topic) => after[topic] !== before[topic]);
-      expect([sql, ...changed]).toEqual([sql, ...topics]);
+      expect([sql, ...changed]).toEqual([sql, ...topics]); // with `sql`, so that a failure shows the statement
     }
   });
 
   it.each([
     `insert into pgmigrations (name, run_on) values ('0043', now())`,
     `delete from pgmigrations where name = '0043'`,
-  ])('changes with each migration for both topics, because DDL may have changed content: %s', async (sql) => {
+  ])('changes with each migration, for codes and for keys, because DDL may have changed either: %s', async (sql) => {
     const before = await readStamps();
     await database.query(sql);
     const after = await readStamps();
@@ -246,7 +246,7 @@ describe('the stamp of a topic', () => {
     },
   );
 
-  /** Updates three rows in their order, in one transaction. Returns the SQLSTATE if it fails. */
+  /** Updates three rows in ascending order, in one transaction. Returns the SQLSTATE if the transaction fails. */
   async function updateThreeRows(session: Client, level: string, round: number): Promise<string> {
     const statements = [round % 4, 4 + (round % 3), 7 + (round % 2)].map(
       (row) => `update communication_code set description = '${round}' where code = 'R${row}'`,

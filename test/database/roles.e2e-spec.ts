@@ -7,7 +7,7 @@ import { readText } from '../support/program.js';
 
 const TABLES = ['code_list', 'code_list_value', 'area_property', 'communication_code', 'api_key'];
 
-let server: PostgresServer; // an own server, because roles belong to the whole server
+let server: PostgresServer; // a server for this file alone, because roles belong to the whole server
 const clients: Client[] = [];
 let superuser: Client;
 let service: Client;
@@ -37,7 +37,7 @@ beforeAll(async () => {
     `alter role order_lookup_owner password '${PASSWORD}'; alter role order_lookup_service password '${PASSWORD}';
      create role writer login password '${PASSWORD}'; grant connect on database orders to writer`,
   );
-  // In PostgreSQL 14 a superuser owns the schema public, so the file warns, and prints a statement for the superuser
+  // In PostgreSQL 14 a superuser owns the schema public. So 1-roles.sql warns, and prints a statement for the superuser
   const [, remedy = ''] = /As that role, run: (.*)$/m.exec(warned.join('\n')) ?? [];
   await superuser.query(`${remedy} grant usage on schema public to writer`);
   const up = await runLine('migrate up', { DATABASE_URL: urlOf('order_lookup_owner') });
@@ -101,7 +101,7 @@ describe('the role of the service', () => {
 });
 
 describe('a role that may write the tables of codes and keys', () => {
-  it('changes the stamps of codes and keys, and is recorded with its own name, under any search_path', async () => {
+  it('changes the revisions of codes and keys, and the change history names it, under any search_path', async () => {
     await superuser.query('grant temporary on database orders to writer');
     await writer.query(
       `create temporary table code_list_value (x int);

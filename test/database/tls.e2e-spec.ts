@@ -37,7 +37,7 @@ describeWithOpenSsl('TLS to PostgreSQL', () => {
   });
 
   it.each(['verify-full', 'verify-ca', 'require', 'prefer'])(
-    'with sslmode=%s the certificate is verified, and so is the host name except with verify-ca',
+    'with sslmode=%s the certificate is verified, and another host name is accepted only with verify-ca',
     async (sslmode) => {
       const parameters = { sslmode, sslrootcert: ourAuthority.cert };
       expect(await readSsl(addressWith(parameters))).toEqual([{ ssl: true }]);

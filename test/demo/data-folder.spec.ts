@@ -25,7 +25,7 @@ it.each([
   { code: 'EACCES', path: foreign, remedy: /belongs to another user, .* run: sudo chown -R "\$\(id -un\)" \.$/ },
   { code: 'EACCES', path: parent, remedy: /cannot be written \(EACCES\)\. .* run: chmod -R u\+rwX \.$/ },
   { code: 'ENOENT', path: join(parent, 'gone'), remedy: /cannot be written \(ENOENT\)\. .* run: chmod -R u\+rwX \.$/ },
-])('if the folder of the demo fails with $code, the remedy is $remedy', ({ code, path, remedy }) => {
+])('if $code keeps the demo from its folder, the message has the remedy $remedy', ({ code, path, remedy }) => {
   const sentence = describeDataFolder(parent, Object.assign(new Error('no'), { code, path }));
   expect(sentence).toMatch(remedy);
   expect(sentence.startsWith(`${path} `)).toBe(true);

@@ -90,7 +90,7 @@ it('the demo says that its data is of another version of PostgreSQL, and what to
   writeFileSync(pathInData('PG_VERSION'), version);
 });
 
-it('if its server starts at the third attempt, but accepts no session, the demo stops the server and fails', async () => {
+it('the demo stops a server that starts at the third attempt but accepts no session, and then fails', async () => {
   const server = new PostgresServer(await findPrograms(), folder);
   const start = jest.spyOn(server, 'start').mockResolvedValue();
   for (const _ of [1, 2]) start.mockRejectedValueOnce(new Error('the port is taken'));

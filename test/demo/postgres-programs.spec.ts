@@ -9,7 +9,7 @@ import { useTestFolder } from '../support/test-folder.js';
 
 const folder = useTestFolder();
 
-/** Makes a package whose programs have this text. Returns its main file. */
+/** Makes a package whose programs have this text. Returns the address of the package's main file. */
 function makePackage(name: string, program: string, mode: number): string {
   const root = join(folder, name);
   mkdirSync(join(root, 'native/bin'), { recursive: true });

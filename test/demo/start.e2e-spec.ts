@@ -127,12 +127,12 @@ function readPorts(output: string): number[] {
 /** The demo of the first test. The second and the third test need this demo while it runs. */
 let firstDemo: Demo;
 
-it('npm start works in two clones at the same time, with variables of another project, and if a port is taken', async () => {
+it('npm start works in two clones at the same time, with a taken port and variables of another project', async () => {
   mkdirSync(join(clone.folder, '.data'), { recursive: true });
   // Even if a migration has added a code before the first start, the demo loads its samples
   const code = "insert into communication_code values ('ZONE', 'NORTH', 'Of a migration')";
   writeFileSync(join(clone.folder, 'migrations/0098_of_ones_own.sql'), `-- Up Migration\n${code};\n`);
-  // A full disk or a power cut may leave such empty files
+  // A full disk or a power cut may leave these two files empty, and the folder of the database, too
   for (const name of ['api-key', 'issuer-key.json']) writeFileSync(join(clone.folder, '.data', name), '');
   mkdirSync(join(clone.databaseFolder, 'postgres'), { recursive: true });
 
@@ -147,7 +147,7 @@ it('npm start works in two clones at the same time, with variables of another pr
   for (const port of otherPorts) expect(await isFree(port)).toBe(true);
 
   const elsewhere = fetch(`http://127.0.0.2:${readPorts(first.out)[0]}/docs`);
-  await expect(elsewhere).rejects.toThrow(); // although the shell exports another HOST
+  await expect(elsewhere).rejects.toThrow(); // the demo listens only on 127.0.0.1, whatever HOST the shell exports
 
   expect(first.out.match(/^\d(?=\. )/gm)).toEqual(['1', '2', '3', '4', '5']); // the steps
   const variables = readVariables(first.out);
@@ -217,7 +217,7 @@ it('SIGTERM to npm, as from a supervisor, ends npm start and its database', asyn
   children.push(child);
   await until(async () => existsSync(lockFile(clone)), { during: ended });
   child.kill('SIGTERM');
-  await nextEvent(child, 'exit'); // not `ended`, which waits until the demo has closed its output, too
+  await nextEvent(child, 'exit'); // `ended` would wait for the demo's end, even if npm ended before it
   expect(existsSync(lockFile(clone))).toBe(false);
 });
 

@@ -47,6 +47,7 @@ it('docker-compose.yml gives the replicas the role of the service', () => {
 });
 
 it('each password in docker-compose.yml begins with development-only-', () => {
+  // Finds, for example, the passwords in `PGPASSWORD: password` and `postgres://role:password@db`
   const SECRETS = /(?:PASSWORD|CLIENT_SECRET)(?:: |=|:-)(?<variable>.*)|:\/\/[^\s:/@]+:(?<address>\S+)@/g;
   const found = [...readText('docker-compose.yml').matchAll(SECRETS)];
   const passwords = found.map(({ groups }) => groups?.['variable'] ?? groups?.['address']);
@@ -54,7 +55,7 @@ it('each password in docker-compose.yml begins with development-only-', () => {
   for (const password of passwords) expect(password).toMatch(/^(\$\{\w+:-)?development-only-/);
 });
 
-describe('docker-compose.yml runs without privileges on a read-only file system', () => {
+describe('docker-compose.yml runs a service without privileges and on a read-only file system:', () => {
   it.each(Object.entries({ api, issuer, migrate }))('%s', (_, service) => {
     expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'] });
   });

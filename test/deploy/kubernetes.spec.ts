@@ -51,7 +51,7 @@ it('deploy/kubernetes selects pods by the labels that they have', () => {
   const matches = podSelectors.map((selector) => expect.objectContaining(selector as object) as unknown);
   expect(labels).toEqual(expect.arrayContaining(matches));
   expect(podSelectors.length).toBeGreaterThan(1);
-  expect(labels[0]).not.toEqual(labels[1]);
+  expect(labels[0]).not.toEqual(labels[1]); // otherwise the Service would send calls to the pod of the migration
 });
 
 it('deploy/kubernetes names only ports that the service listens on, and policies use their numbers', () => {
@@ -128,7 +128,7 @@ const steps = useTestFolder();
 const MIGRATION = ['delete', 'apply', 'wait --for=jsonpath'];
 const COMPLETE_MIGRATION = [...MIGRATION, 'wait --for=condition=complete'];
 const SHOW_REASON = ['logs', 'get events'];
-// The restart comes before the last `apply`: after it, `undo` would undo only the restart, and keep the new version
+// The restart comes before the last `apply`. Otherwise `undo` would undo only the restart, and keep the new version
 const ROLL_OUT = [...COMPLETE_MIGRATION, 'get deployment', 'rollout restart', 'apply', 'rollout status'];
 it.each([
   { failing: 'nothing', status: 0, expected: ROLL_OUT },
@@ -158,6 +158,6 @@ it('the commands of docs/kubernetes.md say within two minutes why a migration fa
   const [deadline = 0] = valuesOf<number>('activeDeadlineSeconds', job);
   const { text = '' } = readBlocks('docs/kubernetes.md').find((block) => block.text.includes('rollout status')) ?? {};
   const limits = [...text.matchAll(/--timeout=(\d+)s/g)].map(([, seconds]) => Number(seconds));
-  expect(limits[0]).toBeGreaterThan(deadline);
+  expect(limits[0]).toBeGreaterThan(deadline); // so the first `wait` also ends if Kubernetes stops the Job
   expect(limits.reduce((sum, one) => sum + one)).toBeLessThan(120);
 });

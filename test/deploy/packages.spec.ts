@@ -20,13 +20,16 @@ const lock = JSON.parse(readText('package-lock.json')) as {
 const lowestVersions = (engines?.['node'] ?? '').split(' || ').map((range) => range.replace('^', ''));
 const lowestNames = lowestVersions.map((lowest) => lowest.replace(/\.0$/, ''));
 
-it('the version of Node.js is the same in every stage of the image and for version managers', () => {
+it('the version of Node.js is the same in every stage of the image and in .nvmrc', () => {
   const images = [...readText('Dockerfile').matchAll(/^FROM node:(\d+\.\d+)\S+/gm)];
   expect(new Set(images.map(([image]) => image)).size).toBe(1);
   expect(images[0]?.[1]).toBe(readText('.nvmrc').trim());
+});
+
+it('the types of Node.js have the oldest supported major version, so that newer functions do not compile', () => {
   const [oldest = ''] = lowestVersions;
   const typesMajor = devDependencies['@types/node']?.split('.')[0];
-  expect(typesMajor).toBe(oldest.split('.')[0]); // so that the compiler refuses what the oldest Node.js lacks
+  expect(typesMajor).toBe(oldest.split('.')[0]);
 });
 
 it('the versions of Node.js are the same in package.json, the pages and CI', () => {
@@ -51,7 +54,7 @@ it('Git gives each file the line ends of Linux, also in a clone on Windows', () 
   expect(readText('.gitattributes')).toMatch(/^\* text=auto eol=lf$/m);
 });
 
-it('package.json allows or refuses each package with an install script, and allows each package of PostgreSQL', () => {
+it('allowScripts of package.json lists each package with an install script, and allows those of PostgreSQL', () => {
   const withScript = Object.entries(lock.packages).filter(([, { hasInstallScript }]) => hasInstallScript);
   const names = withScript.map(([path]) => path.replace(/^.*node_modules\//, ''));
   const allowed = manifest['allowScripts'] ?? {};
@@ -80,6 +83,7 @@ it('the programs import only production dependencies, so that they run after npm
 /** Returns the packages that a source imports, exports from, or names in `import.meta.resolve()`. */
 function packagesIn(source: string): string[] {
   const imported = ts.preProcessFile(source).importedFiles.map(({ fileName }) => fileName);
+  // Finds, for example, import.meta.resolve(`swagger-ui-dist/${name}`)
   const resolved = [...source.matchAll(/import\.meta\.resolve\(.(?<address>[\w@/-]+)/g)];
   const addresses = [...imported, ...resolved.map(({ groups }) => `${groups?.['address']}`)];
   const ofPackages = addresses.filter((address) => !/^(?:\.|node:)/.test(address));

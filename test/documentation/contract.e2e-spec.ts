@@ -27,7 +27,7 @@ const SCOPE = 'lookups.read';
 const world = localWorld({ environment: { OAUTH_REQUIRED_SCOPE: SCOPE } });
 const openapiYaml = parse(readText('src/documentation/openapi.yaml')) as OpenApiDocument;
 const contract = new Contract(openapiYaml);
-/** The texts with which the owner's interface document describes the filters. */
+/** The texts with which the interface document describes the filters. */
 const FILTERS = {
   codeType: 'Type of communication code record to be retrieved.',
   code: 'Communication code record to be retrieved.',
@@ -117,9 +117,8 @@ it('openapi.yaml names the licence as SPDX does, so that generated Python packag
   expect(name).toBe(identifier);
 });
 
-// With additionalProperties, OpenAPI Generator before 7.15 makes Java classes that extend HashMap. Their getters return
-// nothing
-it('openapi.yaml never uses additionalProperties, which generated Java clients cannot read beside properties', () => {
+// With additionalProperties, OpenAPI Generator before 7.15 makes Java classes that extend HashMap
+it('openapi.yaml never uses additionalProperties, with which getters of generated Java clients return nothing', () => {
   expect(JSON.stringify(openapiYaml)).not.toContain('additionalProperties');
 });
 
@@ -207,7 +206,7 @@ describe('an operation', () => {
   let withoutIssuer: LocalService;
   /** A service whose lookups throw an error. */
   let broken: NestExpressApplication;
-  /** The answer for each path to a request whose headers never end. The service sends it after its time limit. */
+  /** The answers, by path, to requests whose headers never end. The service sends them after HEADERS_TIMEOUT_MS. */
   let unfinished: Map<string, Promise<Reply>>;
 
   beforeAll(async () => {

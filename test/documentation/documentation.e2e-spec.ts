@@ -39,7 +39,7 @@ describe('GET /openapi.json', () => {
     expect(JSON.parse(text)).toEqual({ ...openapiYaml, components });
   });
 
-  it('has PUBLIC_BASE_URL, BASE_PATH and the required scope, and no endpoints if the issuer does not answer', async () => {
+  it('names PUBLIC_BASE_URL, BASE_PATH and the required scope, but no endpoints if the issuer does not answer', async () => {
     const service = await world.startReplica({
       PUBLIC_BASE_URL: 'https://orders.example.com',
       BASE_PATH: '/lookups',
@@ -88,6 +88,7 @@ describe('GET /openapi-3.0.json', () => {
     );
     expect(older?.headers.get('content-type')).toBe('application/json');
     const document = JSON.parse(newer?.text ?? '') as OpenApiDocument;
+    // OpenAPI 3.0 has no `const`, so `"const":"x"` becomes `"enum":["x"]`
     const withoutConst = JSON.stringify(document).replaceAll(/"const":("[^"]*")/g, '"enum":[$1]');
     const expected = JSON.parse(withoutConst) as OpenApiDocument;
     expect(JSON.parse(older?.text ?? '')).toEqual({
@@ -172,6 +173,7 @@ it.each(['typo', 'constructor'])('/problems/%s is not found, also for a browser'
 );
 
 it('docs/integrators.md names each problem type with its status', () => {
+  // Matches a row such as: | 404, 405 | `not-found`, `method-not-allowed` | correct path or method |
   const table = readFileSync('docs/integrators.md', 'utf8').matchAll(/^\| ([45]\d\d[\d, ]*) \| (`.*?`) \|/gm);
   const named = [...table].flatMap(([, statuses = '', types = '']) =>
     [...types.matchAll(/`([a-z-]+)`/g)].map(([, slug = '']) => ({ slug, statuses })),

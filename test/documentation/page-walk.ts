@@ -71,6 +71,7 @@ export class PageWalk {
       const isLast = index === steps.length - 1;
       const { pattern, ids } = toPattern(printed);
       const stdout = outcome.stdout.replace(NPM_HEAD, '').replaceAll(/\s/g, '');
+      // Both sides have the whole outcome, so that a failure also shows the standard error
       expect({ command, ...outcome, stdout }).toEqual({
         command,
         ...outcome,
@@ -88,6 +89,7 @@ export class PageWalk {
     const adapted = this.adapt(command);
     const own = OWN_COMMAND.exec(adapted)?.groups;
     if (own) return this.runOwn(own['program'] as ProgramName, own['words'] ?? '', role);
+    // The variables of a shell end with it. So after NAME=$(COMMAND) the shell prints the value, for later commands
     const [, name] = /^([A-Z_]+)=\$\(.*\)$/.exec(adapted) ?? [];
     const typed = name ? `${adapted}\nprintf %s "$${name}"` : adapted;
     const outcome = await shell(`set -e\n${typed}`, this.folder, this.environment(role));
@@ -161,7 +163,7 @@ function toPattern(shown: string): { readonly pattern: RegExp; readonly ids: str
       return `(${ID})`;
     })
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\\\.\d{3}Z/g, String.raw`[\d-]{10}T[\d:.]{12}Z`)
-    .replaceAll(/(?:\d{14}|\d{4})(?=_[a-z])/g, String.raw`\d+`)
+    .replaceAll(/(?:\d{14}|\d{4})(?=_[a-z])/g, String.raw`\d+`) // 20270101000000_add or 0005_add
     .replaceAll('…', '.*');
   return { pattern: new RegExp(`^${source}$`), ids };
 }

@@ -187,7 +187,7 @@ it('the workflow of docs/pipeline.md checks the files of a merge queue without a
   await git('reset -q --hard HEAD~1');
 });
 
-it('the workflow of docs/pipeline.md continues if a label has the hash of the plan, and stops at another plan', async () => {
+it('the workflow of docs/pipeline.md continues if a label has the hash of the plan, until the plan changes', async () => {
   expect(await runJob(jobs.plan)).toMatchObject({ status: 2 });
   const label = labelInComment();
   expect(await runJob(jobs.plan, { labels: ['another label', label] })).toMatchObject({ status: 0, said: '' });

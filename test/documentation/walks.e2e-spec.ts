@@ -10,17 +10,17 @@ import { until } from '../support/until.js';
 const walk = new PageWalk();
 
 /**
- * The pages in the order of their tests, each with tests that run after its blocks. at-night.md is last, because its
- * test revokes all keys. With `-t` a later block fails, because each block needs the blocks and pages before it.
+ * The pages, each with a function that adds the tests after its blocks. Each block needs the blocks and pages before
+ * it, so a later block fails if you select it with `-t`. Keep at-night.md last, because its test revokes all keys.
  */
 const PAGES: Readonly<Record<string, () => void>> = {
   'docs/administrators.md': () => {
-    it('puts a deleted value back at its former position', async () => {
+    it('has a migration that puts a deleted value back at its former position', async () => {
       const [value] = await walk.world.database.query(`select position from code_list_value where value = 'Best'`);
       expect(value).toEqual({ position: 6 });
     });
-    // The block with `up` has applied three migrations
-    it('brings the former lists back by `down 3`, and the history names the migration that deleted a value', async () => {
+    // `down 3` undoes all of them: the block of the page with `up` has applied three migrations
+    it('has migrations that `down 3` undoes; the history still names the migration that deleted a value', async () => {
       expect(await walk.run('npm run migrate -- down 3 --yes')).toMatchObject({ status: 0 });
       const [lists] = await walk.world.database.query(
         `select string_agg(value, ' ' order by code_list, position) as values from code_list_value
@@ -38,7 +38,7 @@ const PAGES: Readonly<Record<string, () => void>> = {
   },
   'docs/spreadsheets.md': () => undefined,
   'docs/operators.md': () => {
-    it('shows the members that the log line of a refused query has', async () => {
+    it('shows all members of the log line of a refused query', async () => {
       const { service, key } = walk.world;
       const { text } = await walk.world.get(`${PATHS.communicationCodes}?codetype=X`);
       const line = await service.waitForLog(({ requestId }) => text.includes(String(requestId)));
@@ -52,7 +52,7 @@ const PAGES: Readonly<Record<string, () => void>> = {
   'docs/integrators.md': () => undefined,
   'README.md': () => undefined,
   'docs/at-night.md': () => {
-    it('finds the reason and the client of a refused call by the id in its answer', async () => {
+    it('has a command that finds the reason and the client of a refused call by the id in the answer', async () => {
       const { database, service, key } = walk.world;
       await database.query('update api_key set revoked_at = now()');
       const ask = () => walk.world.get(PATHS.orderUpdate);
@@ -74,9 +74,9 @@ const PAGES: Readonly<Record<string, () => void>> = {
   },
 };
 
-describe.each(Object.entries(PAGES))('%s', (page, more) => {
+describe.each(Object.entries(PAGES))('%s', (page, addTests) => {
   beforeAll(() => walk.copy.reset()); // removes migrations that the page before left unapplied
   const blocks = readBlocks(page).filter(isWalked);
   it.each(blocks)('line $line, $heading', (block) => walk.follow(block));
-  more();
+  addTests();
 });

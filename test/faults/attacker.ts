@@ -1,4 +1,5 @@
-// A thread that opens connections from 127.0.0.2, sends bytes on each, and reports how many were closed.
+// A thread that opens connections, sends the same bytes on each, and reports how many of them the service closed. It
+// uses 127.0.0.2. Other callers use 127.0.0.1, so the thread takes none of their ports.
 import { type Socket, connect } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 
@@ -6,7 +7,9 @@ export interface Attack {
   readonly port: number;
   readonly count: number;
   readonly bytes: string;
+  /** If false, the attacker never reads the answers. */
   readonly isReading: boolean;
+  /** The duration of the attack. Then the connections that are still open are counted. */
   readonly seconds: number;
 }
 

@@ -8,7 +8,10 @@ import { StalledClients } from '../support/stalled-clients.js';
 import type { World } from '../support/world.js';
 
 const CONNECTIONS = 100;
-/** The connections of a step. After each step, requests with other filters would push large answers out of a cache. */
+/**
+ * The connections that one step opens. After each step, requests with other filters follow. If large answers were in a
+ * bounded cache, these requests would push them out, and each would be made again.
+ */
 const CONNECTIONS_OF_A_STEP = 10;
 const CODES = 20_000;
 const { communicationCodes } = PATHS;
@@ -29,8 +32,8 @@ const ATTACKS: readonly Attack[] = [
 
 /**
  * Reports the memory of a replica while many connections with a valid key ask for the largest answers.
- * @param others the number of requests with other filters after each step
- * @param only a part of a name: only attacks with this part are tried
+ * @param others the number of requests after each step, each with another filter
+ * @param only the text that a name must contain: other attacks are not tried
  */
 export async function callers(world: World, others = 2_000, only = ''): Promise<string> {
   await world.database.query(

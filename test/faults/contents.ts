@@ -1,5 +1,5 @@
-// Only reports what callers get while all codes change, and at times at which codes begin or end: no result makes it
-// fail.
+// Two long runs. They report what callers get while all codes change, and when codes begin or end. Mixed answers do not
+// make a run fail: read its report.
 import { skewedClock } from '../support/preload.js';
 import { flipCodes } from '../support/flipping.js';
 import { watchMoments } from '../support/effective-times.js';
@@ -20,8 +20,8 @@ export async function flip(world: World, leastReplies = 1_000_000): Promise<stri
 }
 
 /**
- * Serves codes by three replicas whose clocks differ. At each of many times (moments) a code begins. Reports how much
- * later the last replica serves it than the first one. PostgreSQL is stopped during the later half of the moments.
+ * Commits codes that begin at many times (moments), and asks three replicas whose clocks differ. Reports how much later
+ * the last replica serves them than the first one. PostgreSQL is stopped during the later half of the moments.
  */
 export async function moment(world: World, count = 50): Promise<string> {
   for (const ahead of [-90_000, 0, 90_000]) world.replicas.push(await world.startReadyReplica(skewedClock(ahead)));

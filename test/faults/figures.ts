@@ -1,6 +1,6 @@
 import type { TrafficReport } from '../support/traffic.js';
 
-/** Returns the median, the p99 and the largest of times in milliseconds, in words. */
+/** Returns the median, the 99th percentile and the largest of these times in milliseconds, in words. */
 export function quantiles(milliseconds: readonly number[]): string {
   const sorted = milliseconds.toSorted((a, b) => a - b);
   const at = (share: number): string =>

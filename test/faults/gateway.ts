@@ -14,7 +14,7 @@ const NOTICED_MS = 3_000;
 const DRAIN_SECONDS = [4, 15]; // the default, and the value of deploy/kubernetes
 const BALANCERS = ['nginx', 'haproxy', 'caddy'] as const;
 
-interface Course {
+interface Run {
   readonly name: string;
   readonly balancer: (typeof BALANCERS)[number];
   readonly drainSeconds: number;
@@ -36,8 +36,8 @@ export async function gateway(world: World, rounds = ROUNDS, only = ''): Promise
   return reports.join('\n');
 }
 
-async function restartUnderTraffic(world: World, course: Course): Promise<string> {
-  const { name, balancer, drainSeconds, rounds } = course;
+async function restartUnderTraffic(world: World, run: Run): Promise<string> {
+  const { name, balancer, drainSeconds, rounds } = run;
   const ports = { PORT: String(await freePort()), MANAGEMENT_PORT: String(await freePort()) };
   const environment = { DRAIN_SECONDS: String(drainSeconds), ...ports };
   const start = (HOST: string): Promise<RunningService> => world.startReadyReplica({ HOST, ...environment });
@@ -60,7 +60,7 @@ async function restartUnderTraffic(world: World, course: Course): Promise<string
   return [`${what}: ${failuresIn(report)}`, ...report.failures.slice(0, 3)].join('\n');
 }
 
-function startFront(balancer: Course['balancer'], ports: Record<'PORT' | 'MANAGEMENT_PORT', string>): Promise<Front> {
+function startFront(balancer: Run['balancer'], ports: Record<'PORT' | 'MANAGEMENT_PORT', string>): Promise<Front> {
   const replicas = HOSTS.map((host) => `${host}:${ports.PORT}`);
   if (balancer === 'nginx') return startNginx(replicas, (text) => withUnlimitedCaller(text, '127.0.0.1'));
   return startBalancer(balancer, ports, withThirdReplica);

@@ -13,7 +13,7 @@ const FAULTS: readonly Fault[] = ['down', 'slow', 'status 500', 'html', 'redirec
 const FLOOD_INTERVAL_MS = 5;
 /** The pause between two attempts of a caller with a token of a new key. */
 const RETRY_INTERVAL_MS = 100;
-/** Longer than the 5 s of key-set.ts between two fetches, so that an unknown key id causes a fetch immediately. */
+/** Longer than RETRY_INTERVAL_MS of key-set.ts (5 s), so that an unknown key id causes a fetch immediately. */
 const REST_MS = 6_000;
 
 /**
@@ -93,7 +93,7 @@ export async function issuers(world: World, seconds = 20): Promise<string> {
   await underTraffic('rotation without a warning', () => rotate('unannounced'));
   await pause(REST_MS);
   const fetchesBefore = issuer.keySetHitsMs.length;
-  await underTraffic('rotation beside 200 forged tokens a second with a valid key', () =>
+  await underTraffic(`rotation beside ${1000 / FLOOD_INTERVAL_MS} forged tokens a second with a valid key`, () =>
     besideForgedTokens(stranger, () => rotate('beside-a-flood')),
   );
   const times = issuer.keySetHitsMs.slice(fetchesBefore);

@@ -1,4 +1,4 @@
-// `npm run faults -- NAME [AMOUNT] [PART]` starts a long run that breaks the surroundings of the service, and writes
+// `npm run faults -- NAME [AMOUNT] [PART]` starts a long run, such as outages of PostgreSQL under traffic. It writes
 // its results into RESULTS.md in this folder. The tests contain short forms of these runs.
 import { saveResult } from '../bench/results.js';
 import { World } from '../support/world.js';

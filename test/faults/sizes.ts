@@ -7,10 +7,14 @@ import type { World } from '../support/world.js';
 import { quantiles } from './figures.js';
 
 const CHANGES = 10;
-const SOON = { everyMs: 2 };
+/** A short pause between two checks, because the delays are measured in milliseconds. */
+const OFTEN = { everyMs: 2 };
 const { orderUpdate: UPDATE, communicationCodes: CODES } = PATHS;
 
-/** Reports what a replica needs for this many codes, and how soon it serves a change and refuses a revoked key. */
+/**
+ * Reports the memory of a replica, and how soon the replica serves a change and refuses a revoked key.
+ * @param count the number of codes. Without it, three sizes are measured
+ */
 export async function sizes(world: World, count?: number): Promise<string> {
   const lines: string[] = [];
   for (const codes of count === undefined ? [1_000, 20_000, 100_000] : [count]) {
@@ -39,7 +43,7 @@ async function measureSize(world: World, codes: number): Promise<string[]> {
   const measureDelay = async (sql: string, hasEffect: () => Promise<boolean>): Promise<number> => {
     await database.query(sql);
     const committedAt = performance.now();
-    await until(hasEffect, SOON);
+    await until(hasEffect, OFTEN);
     return performance.now() - committedAt;
   };
   const setCode = (text: string): string =>
@@ -48,7 +52,7 @@ async function measureSize(world: World, codes: number): Promise<string[]> {
   const refused: number[] = [];
   await service.metric('nodejs_eventloop_lag_max_seconds'); // each reading of this metric resets it
   for (let change = 0; change < CHANGES; change++) {
-    await pause(300 * Math.random());
+    await pause(300 * Math.random()); // so that the changes come at any time between two polls (POLL_INTERVAL_MS)
     const shows = async (): Promise<boolean> => (await ask(`${CODES}?code=CODE-1`))[1].includes(`"Change ${change}"`);
     served.push(await measureDelay(setCode(`Change ${change}`), shows));
   }

@@ -12,7 +12,8 @@ import { Reader, requestTo } from '../support/reader.js';
 import type { World } from '../support/world.js';
 import type { Attack } from './attacker.js';
 
-const DESCRIPTORS = 6_000; // between the numbers of connections of two attacks: 5,000 and 7,000
+/** The replica's limit of open files. One attack opens 5,000 connections and stays below it, another opens 7,000. */
+const DESCRIPTORS = 6_000;
 const FORGED_PER_SECOND = 3_000;
 const PUBLISHED_KEY_ID = 'rsa-1'; // of the test's issuer
 const PAGE = requestTo('/docs/swagger-ui-bundle.js', {});
@@ -21,14 +22,14 @@ const REQUEST_WITHOUT_BODY = requestTo(PATHS.orderUpdate, { 'Transfer-Encoding':
 /**
  * Reports the effect of each attack on callers, on the health check and on memory. No gateway limits the attackers.
  * @param seconds the duration of each attack
- * @param only a part of a name: only attacks with this part are tried
+ * @param only the text that a name must contain: other attacks are not tried
  */
 export async function strangers(world: World, seconds = 12, only = ''): Promise<string> {
   const { issuer, credentials, database } = world;
   const service = await world.startReplicaProcess({}, { descriptors: DESCRIPTORS });
   await service.ready();
   service.ignoreLog();
-  // Attacks by lookups have these valid credentials, too
+  // The watched caller and the attacks by lookups use these valid credentials
   const caller = { 'Api-Key': credentials.key, Authorization: credentials.token };
   const lookup = requestTo(PATHS.orderUpdate, caller);
   const largeLookup = requestTo(PATHS.communicationCodes, caller);
@@ -50,7 +51,7 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
   };
   const flood = async (port: number, kid: (at: number) => string): Promise<string> => {
     const headersOf = (at: number): Record<string, string> => ({
-      ...(at % 2 ? { 'Api-Key': generateApiKey() } : {}),
+      ...(at % 2 ? { 'Api-Key': generateApiKey() } : {}), // an unknown key in every second request
       Authorization: forged(kid(at)),
     });
     const requests = Array.from({ length: 2_000 }, (_, at) => requestTo(PATHS.orderUpdate, headersOf(at)));
@@ -105,11 +106,15 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
       isReading: false,
     }),
     '5,000 connections with a chunked body that never comes': onConnections({
-      count: 5_000,
+      count: 5_000, // fewer than DESCRIPTORS
       bytes: REQUEST_WITHOUT_BODY,
       isReading: true,
     }),
-    'more silent connections than descriptors': onConnections({ count: 7_000, bytes: '', isReading: true }),
+    'more silent connections than descriptors': onConnections({
+      count: 7_000, // more than DESCRIPTORS
+      bytes: '',
+      isReading: true,
+    }),
   };
   const floods: typeof attacks = {
     [`${FORGED_PER_SECOND} forged tokens a second without a valid key`]: (port) => flood(port, () => PUBLISHED_KEY_ID),
@@ -181,7 +186,7 @@ class Watch {
     void this.run();
   }
 
-  /** Returns the number of attempts and of failures, and the longest time, also of an attempt that has not ended. */
+  /** Returns the numbers of attempts and failures, and the longest time. The time includes an unfinished attempt. */
   end(): string {
     this.isOver = true;
     if (this.isUnderWay) this.noteTime();

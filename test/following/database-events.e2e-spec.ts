@@ -1,4 +1,4 @@
-// Events that happen to a database. Soon after each of them, the service answers exactly what a query returns.
+// Tests that an event in the database does no harm: soon afterwards, the service answers exactly what a query returns.
 import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { AREAS } from '../../src/lookups/code-rows.js';
 import { queryAt } from '../support/database.js';
@@ -12,7 +12,7 @@ import { until } from '../support/until.js';
 const { orderUpdate: UPDATE, communicationCodes: CODES } = PATHS;
 /** READ_INTERVAL_MS of followed-topic.ts. After this time the service reads everything, even without a new revision. */
 const TEN_MINUTES_MS = 10 * 60_000;
-/** The longest time for which PostgreSQL waits until a session has ended. */
+/** The longest wait of pg_terminate_backend for the end of a session. It is longer than any test may take. */
 const SESSION_END_TIMEOUT_MS = 600_000;
 useMovableClock();
 const world = localWorld();
@@ -28,7 +28,7 @@ const setDescription = (code: string, description: string): string =>
 const TRIGGERS_OFF = ['communication_code', 'code_list_value']
   .map((table) => `alter table ${table} disable trigger all`)
   .join('; ');
-/** Enables all triggers as the migrations did: `always`, so also during a restore. */
+/** Enables all triggers as the migrations did. With `always` they fire even if session_replication_role is replica. */
 const TRIGGERS_ON = `do $$
   declare statement text;
   begin
@@ -110,7 +110,7 @@ it('if an older copy replaces the database, only the content of the copy is serv
   await expectServed();
   await expectStatus(keys[0].key, 401);
   await whileClosed(`alter database ${name} rename to ${name}_lost`, `alter database ${name}_copy rename to ${name}`);
-  // Both databases have had one change since the copy. If revisions were counters, both would be equal now
+  // Each of the two databases has had one change since the copy. So if revisions were counters, they would be equal
   await change('found', keys[1]);
   await expectServed();
   await expectStatus(keys[0].key, 200);
@@ -128,7 +128,7 @@ describe('an older dump is restored into the live database', () => {
     { how: 'with triggers', statements: restore },
     { how: 'without triggers', statements: `${TRIGGERS_OFF}; ${restore}; ${TRIGGERS_ON}` },
     {
-      how: 'as pg_restore --disable-triggers does it',
+      how: 'with session_replication_role = replica',
       statements: `set session_replication_role = replica; ${restore}; reset session_replication_role`,
     },
   ])('$how: the dump is served, and so is the next change', async ({ statements }) => {
@@ -180,7 +180,7 @@ it.each([
     event: 'an added column',
     statements: `alter table communication_code add column note text default 'N'`,
   },
-  { event: 'a dropped column', statements: 'alter table communication_code drop column note' },
+  { event: 'a dropped column', statements: 'alter table communication_code drop column note' }, // added just before
   { event: 'an emptied history', statements: 'truncate history' },
   {
     event: 'an emptied table of revisions, and a change of a code and of keys',

@@ -94,7 +94,7 @@ describe('a change of codes', () => {
     expect(await readReloads('loaded')).toBe(reloadsBefore + 3);
   });
 
-  // Eight readers of three replicas compare bytes and entity tags
+  // Readers of all three replicas compare bytes and entity tags
   it('is served whole or not at all, while a writer changes every code again and again', async () => {
     const found = await flipCodes(world.database, services, world.credentials, { wanted: 500 });
     expect(found.faults).toEqual([]);
@@ -145,8 +145,8 @@ it('a revoked key is refused while other sessions lock the tables api_key_use an
   const waiting = `select from pg_stat_activity
     where wait_event_type = 'Lock' and query like '%note_key_use%' and datname = current_database()`;
   await until(async () => {
-    // PostgreSQL cancels a write that waits too long. For the same key, the service writes only after NOTE_INTERVAL_MS
-    // again, so each check calls with a new key
+    // PostgreSQL cancels a write that waits too long. The service writes the use of the same key again only after
+    // NOTE_INTERVAL_MS, so each check calls with a new key
     const another = await issueKey(world.database);
     await until(async () => (await statusOf(another.key)) === 200);
     return (await sql(waiting)).length > 0;
@@ -205,7 +205,7 @@ describe('an outage of the database', () => {
       await until(() => serves(behindProxy, value));
     }));
 
-  it('that repeatedly ends all sessions of the service leads to new sessions, at most three for each replica', () =>
+  it('that repeatedly ends all sessions of the service leads to new sessions, at most nine for three replicas', () =>
     underTraffic(world.service, async () => {
       const fromServiceSessions = `from pg_stat_activity
         where application_name in ('order-lookup-services', 'behind-proxy') and datname = current_database()`;

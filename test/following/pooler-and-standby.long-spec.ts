@@ -19,8 +19,8 @@ const hasPooler = spawnSync('pgbouncer', ['--version']).status === 0;
 if (!hasPooler) process.stderr.write('SKIPPED: the test behind a transaction pooler needs pgbouncer.\n');
 
 /**
- * Starts Debian's PgBouncer. Its clients share one session of the server: each has it for a transaction. All clients
- * become the user in the address.
+ * Starts Debian's PgBouncer. All its clients share one session of the server: a client has this session during a
+ * transaction. Whatever its user name is, a client gets the rights of the user in `url`.
  */
 async function startPooler(url: string) {
   const { hostname, port, pathname, username } = new URL(url);
@@ -39,8 +39,9 @@ pool_mode = transaction
 default_pool_size = 1
 `,
   );
+  // PgBouncer refuses to run as root, so for root it runs as `nobody`, who must be able to read the folder
   chmodSync(folder, 0o755);
-  const asUser = userInfo().uid === 0 ? ['-u', 'nobody'] : []; // PgBouncer refuses to run as root
+  const asUser = userInfo().uid === 0 ? ['-u', 'nobody'] : [];
   const pooler = startProgram(['pgbouncer', '-q', ...asUser, file], folder, {});
   const pooled = Object.assign(new URL(url), { port: String(listenPort) }).href;
   await until(async () => (await queryAt(pooled, 'select')).length === 1);

@@ -11,12 +11,12 @@ import { type Exchange, type Reply, exchange, fetchReply } from '../support/exch
 import { Reader, requestTo } from '../support/reader.js';
 import { nextEvent } from '../support/waiting.js';
 
-/** A request for the largest page without credentials. If the client does not read it, its connection is soon full. */
+/** A request for the largest public page. If the client does not read the page, its connection is soon full. */
 const PAGE = requestTo('/docs/swagger-ui-bundle.js', {});
 const REQUEST_WITHOUT_END = `GET ${PATHS.orderUpdate} HTTP/1.1\r\nHost: x\r\n`;
 const REFUSED_CONNECTIONS = 'order_lookup_connections_refused_total{limit="waiting-requests"}';
 
-/** The same as in src/http/request-context.middleware.ts. */
+/** The same number as in src/http/request-context.middleware.ts. */
 const MAX_WAITING_REQUESTS = 32;
 
 const world = localWorld();
@@ -176,7 +176,7 @@ describe('connections that never finish a request', () => {
   const slowly = Array.from(`GET ${PATHS.orderUpdate}?${'x'.repeat(100)}`);
   const cases: { what: string; pieces: string | string[]; pauseMs?: number }[] = [
     { what: 'whose header never ends', pieces: REQUEST_WITHOUT_END },
-    { what: 'that sends one byte every three seconds', pieces: slowly, pauseMs: 3_000 },
+    { what: 'of which one byte comes every three seconds', pieces: slowly, pauseMs: 3_000 },
   ];
   // These exchanges end at the time limits of Node.js. They begin together, because one after the other takes longer
   let silent: Promise<Exchange>;

@@ -28,6 +28,7 @@ const HEADER_LINES = [
 /** A faulty header line. The parser of Node.js 20.19.0 accepts `Host : x`, so this version gets another line. */
 const FAULTY_LINE = process.versions['llhttp']?.startsWith('8.') ? 'Host: x\r\nA/B: c\r\n' : 'Host : x\r\n';
 const text = fc.string({ maxLength: 30, unit: 'binary' });
+const credentials = (): string => `Api-Key: ${world.key.key}\r\nAuthorization: Bearer ${world.token}\r\n`;
 const request = fc
   .record({
     method: oneOf('GET', ...OTHER_METHODS),
@@ -53,7 +54,6 @@ const request = fc
     const more = lines.map((line) => `${line}\r\n`).join('');
     return `${head}${hasCredentials ? credentials() : ''}${more}\r\n${body}`;
   });
-const credentials = (): string => `Api-Key: ${world.key.key}\r\nAuthorization: Bearer ${world.token}\r\n`;
 
 /** Sends these requests, and a last one with `Connection: close`, in one packet. Asserts what the test's title says. */
 async function expectGoodAnswers(requests: readonly string[]): Promise<void> {

@@ -21,7 +21,7 @@ const world = processWorld();
 const clients = new StalledClients();
 afterEach(() => clients.close());
 
-/** Returns a function that returns by how many MiB the memory of the service has grown since this call. */
+/** Notes the memory of the service. The returned function returns by how many MiB the memory has grown since then. */
 function measureGrowth(): () => number {
   const { pid } = world.service;
   const before = residentMebibytes(pid);

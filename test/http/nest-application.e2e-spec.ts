@@ -255,7 +255,8 @@ describe('the application answers', () => {
     expect(headers.get('x-content-type-options')).toBe('nosniff');
     const isAnswer = request.path === '/notes/answer'; // caches may store only an `Answer`
     expect(headers.get('cache-control')).toMatch(isAnswer ? /^private/ : /^no-store$/);
-    if (request.headers === undefined) expect(headers.get('access-control-allow-origin')).toBe(ORIGIN);
+    const sendsOrigin = request.headers === undefined; // then `ask` sends the headers of `caller`
+    if (sendsOrigin) expect(headers.get('access-control-allow-origin')).toBe(ORIGIN);
   });
 
   it('with a redirection', async () => {
@@ -391,7 +392,8 @@ it('if a file fails while it is sent, the connection is cut immediately', async 
   expect(response.status).toBe(200);
   const startedAtMs = performance.now();
   await expect(response.text()).rejects.toThrow();
-  expect(performance.now() - startedAtMs).toBeLessThan(30_000); // less than STALL_TIMEOUT_MS
+  // After STALL_TIMEOUT_MS, which is longer, Node.js would cut the connection in any case
+  expect(performance.now() - startedAtMs).toBeLessThan(30_000);
   const error = expect.objectContaining({ message: 'a secret' });
   const line = expect.objectContaining({ operation: '/notes/cut-file', statusCode: 200, error });
   await until(async () => errorLines.some((entry) => line.asymmetricMatch(entry)));

@@ -23,7 +23,7 @@ afterEach(async () => {
   expect((await world.get(PATH)).status).toBe(200);
 });
 
-/** Returns a request that begins with this method and target. `headerLines` contains the end of each line. */
+/** Returns a request that begins with this method and target. Each line of `headerLines` ends with `\r\n`. */
 const request = (beginning: string, headerLines = ''): string =>
   `${beginning} HTTP/1.1\r\nHost: x\r\nOrigin: ${ORIGIN}\r\n${headerLines}\r\n`;
 const credentials = (): string => `Api-Key: ${world.key.key}\r\nAuthorization: Bearer ${world.token}\r\n`;
@@ -37,7 +37,7 @@ async function send(bytes: string, closeAfterAnswers = Infinity): Promise<Exchan
   const found = await exchange(service.port, [Buffer.from(bytes, 'latin1')], { answers: closeAfterAnswers });
   for (const { status, headers } of found.responses) {
     const id = headers.get('x-request-id');
-    expect(id).toMatch(/^[\da-f-]{36}$/); // without an id, the next line would wait in vain
+    expect(id).toMatch(/^[\da-f-]{36}$/); // otherwise, if the id is missing, `waitForLog` only runs out of time
     const line = await service.waitForLog(({ requestId }) => requestId === id);
     expect(line).toMatchObject({ statusCode: status, operation: expect.any(String) });
   }
@@ -81,7 +81,7 @@ async function expectRefusal(bytes: string, slug: ProblemSlug = 'malformed-reque
 }
 
 // In this file, tables spread short lists (...['a', 'b']), because Prettier would give each text a line of its own
-describe('a malformed request gets 400, and its connection is closed', () => {
+describe('a malformed request gets 400, and its connection is closed:', () => {
   const isOldParser = process.versions['llhttp']?.startsWith('8.') ?? false;
   /** Leaves these faults out if the parser is that of Node.js 20.19.0, which accepts them (RFC 9112 section 2.2). */
   const exceptOldParser = (...faults: string[]): string[] => (isOldParser ? [] : faults);
@@ -163,7 +163,7 @@ describe('a body whose framing is faulty', () => {
     'Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked',
     'Transfer-Encoding: chunked\r\nContent-Length: 5',
     'Content-Length: 5\r\nTransfer-Encoding: chunked',
-  ])('%j gets 400, and neither this request nor a later one runs', (lines) =>
+  ])('with the header %j gets 400, and neither this request nor a later one runs', (lines) =>
     expectRefusal(goodRequest(undefined, `${lines}\r\n`)),
   );
 
@@ -207,7 +207,7 @@ describe('a problem document is the answer to', () => {
   });
 });
 
-describe('the service accepts, as RFC 9112 allows,', () => {
+describe('the service accepts', () => {
   const webSocket = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
   it.each<{ name: string; bytes: () => string; status: number }>([
     {
@@ -252,26 +252,26 @@ describe('the service accepts, as RFC 9112 allows,', () => {
   });
 });
 
-describe('the last answer of a connection', () => {
+describe('the end of a connection', () => {
   it.each<{ name: string; bytes: () => string }>([
     { name: 'Connection: close', bytes: () => goodRequest(undefined, 'Connection: close\r\n') },
     { name: 'HTTP/1.0', bytes: () => `GET ${PATH} HTTP/1.0\r\n${credentials()}\r\n` },
-  ])('is the answer to a request with $name, and no later request runs', async ({ bytes }) => {
+  ])('follows the answer to a request with $name, and no later request runs', async ({ bytes }) => {
     const found = await exchange(world.service.port, goodRequest() + bytes() + goodRequest().repeat(2));
     expect([statusesOf(found), found.closed]).toEqual([[200, 200], true]);
     expect(found.responses.at(-1)?.headers.get('connection')).toBe('close');
   });
 
-  it('does not come to CONNECT, because Node.js closes the connection without an answer', async () => {
+  it('follows CONNECT without an answer, because Node.js itself closes the connection', async () => {
     const found = await send(request('CONNECT x:1'));
     expect([statusesOf(found), found.closed]).toEqual([[], true]);
   });
+});
 
-  it('reaches a client that is still sending', async () => {
-    const body = 'x'.repeat(8_000_000);
-    const found = await send(request(`POST ${PATH}`, 'Content-Length: 8000000\r\n') + body, 1);
-    expect(statusesOf(found)).toEqual([405]);
-  });
+it('an answer reaches a client that is still sending its body', async () => {
+  const body = 'x'.repeat(8_000_000);
+  const found = await send(request(`POST ${PATH}`, 'Content-Length: 8000000\r\n') + body, 1);
+  expect(statusesOf(found)).toEqual([405]);
 });
 
 describe('a credential header', () => {
@@ -285,7 +285,7 @@ describe('a credential header', () => {
       lines: () => `${credentials()}authorization: Basic x\r\n`,
       field: 'Authorization',
     },
-  ])('must come once, so the service refuses $name', async ({ lines, field }) => {
+  ])('must come once and without a comma, so the service refuses $name', async ({ lines, field }) => {
     const { responses } = await send(request(`GET ${PATH}`, lines()), 1);
     const { issues } = expectProblemBelowBase(responses[0], 'malformed-request');
     const description = `${field} was sent more than once, or contains a comma: send it once, without a comma.`;
@@ -321,7 +321,7 @@ describe('probes', () => {
 it.each([
   { address: 'an operation', path: PATH, status: 200 },
   { address: 'an unknown address', path: '/nothing', status: 404 },
-])('a request with Upgrade to $address gets the usual answer', async ({ path, status }) => {
+])('a request to $address with the header Upgrade gets the usual answer', async ({ path, status }) => {
   const lines = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n';
   const reader = await Reader.to(world.service.url);
   const answer = await reader.ask(goodRequest(`GET ${path}`, lines));

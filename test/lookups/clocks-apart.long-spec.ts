@@ -1,5 +1,5 @@
-// Tests replicas whose clocks differ by minutes. A replica switches when it begins to answer with the codes of the next
-// moment. `npm run faults -- moment` measures how far apart the replicas switch.
+// Tests replicas whose clocks differ by minutes. A moment is a time at which codes begin or end. After a moment, each
+// replica has to answer with other codes. `npm run faults -- moment` measures how far apart the replicas do so.
 import { beforeAll, expect, it } from '@jest/globals';
 import { skewedClock } from '../support/preload.js';
 import { watchMoments } from '../support/effective-times.js';
@@ -18,6 +18,6 @@ it('three replicas begin and end codes by the clock of the database, also while 
   expect(watched.mixed).toEqual([]);
   expect(watched.early).toEqual([]);
   expect(watched.delaysMs).not.toContainEqual(NaN); // NaN means that a replica did not switch
-  // By its own clock, the replica that is 90 s behind would switch 90 s late
+  // By its own clock, the replica that is 90 s behind would switch 90 s late. The limit is half of that
   expect(Math.max(...watched.delaysMs)).toBeLessThan(45_000);
 });

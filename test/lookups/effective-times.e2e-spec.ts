@@ -44,7 +44,7 @@ describe('a time at which codes begin or end', () => {
   const expectNextMoment = (epochMs: number): Promise<void> =>
     until(async () => (await readMetric('next_moment_timestamp_seconds')) === epochMs / 1000);
 
-  it('decides whether a code is served, also a past time, and a time that is changed before it comes', async () => {
+  it('decides whether a code is served, even if the time is past, or was changed before it came', async () => {
     const valuesBefore = await fetchOrderTypes();
     const [past, later] = [inMs(-1_000), inMs(DAY_MS)];
     const soon = `to_timestamp(${(Date.now() + 1_200) / 1000})`;
@@ -86,7 +86,7 @@ describe('a time at which codes begin or end', () => {
     expect(await fetchCodes()).toEqual(served.toSorted());
   });
 
-  it('is shown by metrics as the next time, and by the log when it has come', async () => {
+  it('is in a metric before it comes. Then a counter rises, and the log names the next time', async () => {
     const switched = await readMetric('moments_switched_total');
     const later = Date.now() + DAY_MS;
     const at = (epochMs: number): string => `to_timestamp(${epochMs / 1000})`;
@@ -101,7 +101,7 @@ describe('a time at which codes begin or end', () => {
         `update code_list_value set valid_from = ${at(begin)}, valid_until = ${at(end)} where value = 'Test'`,
       );
       await expectNextMoment(end);
-      await fetchOrderTypes(); // after `begin`, this request makes the metric count it
+      await fetchOrderTypes(); // the first request after `begin` makes the metric count `begin`
     } while ((await readMetric('moments_switched_total')) === switched);
     expect(await readMetric('moments_switched_total')).toBe(switched + 1);
     await world.service.waitForLog(
@@ -112,7 +112,7 @@ describe('a time at which codes begin or end', () => {
     await expectNextMoment(0);
   });
 
-  it('is obeyed by 1,000 codes: the codes of an answer are valid at the same time, and none is early', async () => {
+  it('comes early for none of 1,000 codes, and all codes of an answer are valid at the same time', async () => {
     // `npm run faults -- moment` measures how late codes begin and end
     const CODE_LIFETIME_MS = 100;
     let seen = -1;

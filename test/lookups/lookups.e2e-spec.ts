@@ -7,6 +7,7 @@ const CODES = PATHS.communicationCodes;
 
 const world = localWorld();
 
+/** The communication codes of the database of each world, as test/support/world.ts inserts them. */
 const SAMPLE_RECORDS = [
   { codeType: 'SAMPLE-STATUS', code: 'S1', description: 'Sample: order received' },
   { codeType: 'SAMPLE-STATUS', code: 'S2', description: 'Sample: "on the way" – größer' },
@@ -172,7 +173,7 @@ describe('an issue', () => {
     { what: 'no value if one of two cannot be decoded', query: 'code=a&code=%zz', field: 'code', value: undefined },
     { what: 'no value like an API key', query: 'code=ols_a%01', field: 'code', value: undefined },
     { what: 'no value like a token', query: `codeType=eyJ${'a'.repeat(300)}`, field: 'codeType', value: undefined },
-  ])('shows what was sent for a filter: $what', async ({ query, field, value }) => {
+  ])('shows $what', async ({ query, field, value }) => {
     const [issue, ...others] = await issuesOf(query);
     expect(others).toEqual([]);
     expect([issue?.field, issue?.value]).toEqual([field, value]);
@@ -205,7 +206,7 @@ describe.each(ALL_PATHS)('%s', (path) => {
       expect(head.headers.get(name)).toBe(get.headers.get(name));
   });
 
-  it('answers OPTIONS with the methods that it allows, without credentials', async () => {
+  it('answers OPTIONS without credentials, and names the methods that it allows', async () => {
     const headers = { 'Api-Key': undefined, Authorization: undefined };
     const reply = await world.get(path, { method: 'OPTIONS', headers });
     expect([reply.status, reply.headers.get('allow')]).toEqual([204, 'GET, HEAD, OPTIONS']);

@@ -35,7 +35,7 @@ interface Ending {
   readonly ended: Promise<void>;
 }
 
-/** Begins to end a service as a signal does. Resolves when the service drains: it still answers. */
+/** Begins to end a service as a signal does. Resolves when the service drains, and still answers. */
 async function beginToEnd(service: LocalService): Promise<Ending> {
   const before = drains;
   const ended = service.end();
@@ -104,7 +104,7 @@ it('a request that begins or is completed after the port has closed gets its ans
   const request = requestTo(PATHS.orderUpdate, world.headers);
   const [idle, halfSent] = await Promise.all([Reader.to(service.url), Reader.to(service.url)]);
   halfSent.send(request.slice(0, 20));
-  await until(async () => (await service.metric('order_lookup_connections')) === 2);
+  await until(async () => (await service.metric('order_lookup_connections')) === 2); // the service has accepted both
   const ending = await beginToEnd(service);
   await closePort(ending);
   const replies = await Promise.all([idle.ask(request), halfSent.ask(request.slice(20))]);

@@ -63,10 +63,10 @@ it('the reasons name both an issuer with an empty key set and an issuer that nev
   expect(health.unavailableReasons).toEqual([`${noKeyOf(source)} ${notFetched(other)}`]);
 });
 
-it('with the keys of one issuer the service is ready, and metrics show a refusal only for the other issuer', async () => {
+it('if one of two issuers is down, the service is ready, and seconds_until_refusal is 0 only for this one', async () => {
   other.fault = 'down';
   const { health, metricsText } = await startAndObserve(new Verifier([source, other]));
   expect(health.isReady).toBe(true);
-  expect(metricsText).toContain(`refusal{what="signing-keys",issuer="${source.url}"} 86400\n`);
+  expect(metricsText).toContain(`refusal{what="signing-keys",issuer="${source.url}"} 86400\n`); // MAX_AGE_SECONDS
   expect(metricsText).toContain(`refusal{what="signing-keys",issuer="${other.url}"} 0\n`);
 });

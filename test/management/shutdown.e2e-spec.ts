@@ -8,8 +8,8 @@ import { processWorld } from '../support/test-world.js';
 const world = processWorld({ replicas: 0 });
 
 /**
- * Returns variables that make a process run this code after it has begun to listen for signals (SIGHUP is the last of
- * them), and before it loads the service.
+ * Returns variables with which a process runs this code before it loads the service. At that time it already listens
+ * for signals. SIGHUP is the last of them (process-end.ts).
  */
 const runBeforeLoading = (code: string): Record<string, string> =>
   preload(`
@@ -32,7 +32,7 @@ it('a signal ends the process also before the service is loaded', async () => {
   expect(await run('main.js', [], signalItself)).toMatchObject({ status: 0, stderr: '' });
 });
 
-it('a signal ends the process with 0 after its last log line', async () => {
+it('a signal ends the process with 0 after the log line "stopped"', async () => {
   const service = await world.startReplica({ DRAIN_SECONDS: '0' });
   service.signal('SIGHUP');
   expect(await service.exited()).toBe(0);
@@ -77,7 +77,7 @@ it('an error that nobody caught ends the process with 1 also while the service i
   expect(await service.exited()).toBe(1);
 });
 
-it('an error that nobody caught before the service is loaded is printed, and ends the process with 1', async () => {
+it('before the service is loaded, the process prints an error that nobody caught, and ends with 1', async () => {
   const fail = runBeforeLoading(`throw new Error('nobody caught it');`);
   expect(await run('main.js', [], fail)).toEqual({
     status: 1,

@@ -6,7 +6,7 @@ export interface IssuedKey {
   readonly key: string;
 }
 
-/** Issues an API key by plain SQL. `created_at` is a day ago, because no key may expire before it is created. */
+/** Issues an API key by plain SQL. `created_at` is a day ago, so that `expires_at` may be later and still be past. */
 export async function issueKey(
   database: TestDatabase,
   {

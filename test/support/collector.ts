@@ -20,7 +20,7 @@ export class Collector {
     private readonly server: Server,
     private readonly port: number,
   ) {
-    server.setMaxListeners(Infinity);
+    server.setMaxListeners(Infinity); // each call of `received` waits for the event `spans`, which `take` emits
     server.on('request', (request, response) => void this.take(request, response));
   }
 
@@ -39,7 +39,7 @@ export class Collector {
     };
   }
 
-  /** Resolves when `count` spans that fit have come. */
+  /** Returns the spans for which `fits` is true, as soon as `count` such spans have come. */
   received(count: number, fits = (_span: CollectedSpan): boolean => true): Promise<CollectedSpan[]> {
     const wait = async (): Promise<CollectedSpan[]> => {
       for (;;) {
@@ -170,6 +170,7 @@ class WireReader {
 
   constructor(private readonly bytes: Buffer) {}
 
+  /** Reads all fields. A tag has the wire type in its lowest three bits, and the number of the field in the others. */
   *fields(): Generator<WireField> {
     while (this.position < this.bytes.length) {
       const tag = Number(this.readVarint());
@@ -183,7 +184,7 @@ class WireReader {
         return this.readVarint();
       case 1:
         return this.take(8);
-      case 2:
+      case 2: // the length, and then the bytes of a text or a message
         return this.take(Number(this.readVarint()));
       case 5:
         return this.take(4);

@@ -50,7 +50,7 @@ const UNDESCRIBED_HEADERS = /^(?:connection|keep-alive|date|content-type|content
 
 /** Compares replies of the operations with an OpenAPI document. */
 export class Contract {
-  private readonly ajv = new Ajv2020({ strict: false });
+  private readonly ajv = new Ajv2020({ strict: false }); // an OpenAPI document has keywords that Ajv does not know
 
   constructor(readonly document: OpenApiDocument) {
     formats.default(this.ajv);
@@ -93,6 +93,7 @@ export class Contract {
 
   /** Returns what in the value does not fit the schema, or undefined if the value fits. */
   findFault(schema: object, value: unknown): string | undefined {
+    // `#/components/…` becomes `document#/components/…`, because the constructor has added the document by this id
     const absolute = '$ref' in schema ? { $ref: `document${String(schema.$ref)}` } : schema;
     return this.ajv.validate(absolute, value) ? undefined : this.ajv.errorsText();
   }
@@ -104,7 +105,8 @@ export class Contract {
   check(method: string, target: string, reply: Reply): void {
     const [fullPath = ''] = target.split('?');
     const path = this.withoutBasePath(fullPath);
-    if (!this.operation(path) || (method !== 'GET' && method !== 'HEAD')) return;
+    const isOfOperation = this.operation(path) !== undefined && ['GET', 'HEAD'].includes(method);
+    if (!isOfOperation) return;
     const response = this.response(path, reply.status);
     const faults = response
       ? [

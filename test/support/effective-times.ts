@@ -15,7 +15,7 @@ const CODES_PER_MOMENT = 25;
 const VALUES_PER_MOMENT = 1;
 /** The time from the commit to the first moment. In this time all replicas read all moments. */
 const LEAD_MS = 4_000;
-/** The additional time before the first moment of the outage. In this time PostgreSQL stops. */
+/** The additional time between the moment in the middle and the next one. In this time PostgreSQL stops. */
 const STOP_MS = 3_000;
 const MAX_FAULTS = 100;
 
@@ -166,7 +166,7 @@ function findMomentNumbers({ body }: RawReply): number[] {
   );
 }
 
-/** Returns whether an answer contains everything of one moment, and nothing of another moment. */
+/** Returns whether an answer contains all values, or all codes, of one moment, and nothing of another moment. */
 function isWhole({ status, etag, body }: RawReply, numbers: readonly number[]): boolean {
   const isOfOneMoment = new Set(numbers).size === 1;
   const isComplete = [VALUES_PER_MOMENT, CODES_PER_MOMENT].includes(numbers.length);

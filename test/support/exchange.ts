@@ -15,7 +15,7 @@ export const readReply = async (response: Response): Promise<Reply> => {
   return { status, headers, text: await response.text() };
 };
 
-/** The limit of an answer. Keep it below a minute, after which the service closes a connection without traffic. */
+/** The limit of an answer. Keep it below STALL_TIMEOUT_MS of server.adapter.ts, or the service closes first. */
 const ANSWER_LIMIT_MS = 40_000;
 
 /** Sends a request. If no answer comes, the error names the request: otherwise the test would only run out of time. */
@@ -38,7 +38,8 @@ const QUIET_MS = 50;
 
 /**
  * Sends pieces of bytes as they are, and collects the answers until the server closes the connection.
- * @param options.answers the number of complete answers after which the exchange ends, too, if no further byte comes
+ * @param options.answers after this number of complete answers, the exchange ends when no byte comes for QUIET_MS
+ * @param options.pauseMs the pause after each piece
  */
 export async function exchange(
   port: number,
@@ -85,7 +86,7 @@ async function sendPieces(socket: Socket, pieces: readonly (string | Buffer)[], 
 }
 
 /**
- * Returns the answers in these bytes, each of which has a Content-Length. `whole` is the number of complete answers.
+ * Returns the answers in these bytes. An answer with a body needs a Content-Length. `whole` counts complete answers.
  * `rest` is the beginning of a further answer whose header section is not complete.
  */
 function parse(bytes: Buffer): { responses: Reply[]; whole: number; rest: string } {
@@ -96,6 +97,7 @@ function parse(bytes: Buffer): { responses: Reply[]; whole: number; rest: string
     const end = bytes.indexOf('\r\n\r\n', at);
     if (end < 0) break;
     const [statusLine = '', ...lines] = bytes.subarray(at, end).toString('latin1').split('\r\n');
+    // `Vary: Origin` becomes ['Vary', ' Origin']
     const headers = new Headers(lines.map((line) => line.split(/:(.*)/, 2) as [string, string]));
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
     if (status === 100) {

@@ -31,9 +31,12 @@ export interface Front {
 /** Makes the time limits of a configuration longer: on a slow machine a replica would reach them, and seem dead. */
 export const withLongTimeouts = (configuration: string): string =>
   configuration
+    // nginx and Caddy, for example `proxy_read_timeout 3s`
     .replaceAll(/((?:proxy_\w+|client_body)_timeout|dial_timeout|lb_try_duration) \w+/g, '$1 600s')
+    // HAProxy, for example `timeout connect 300ms`
     .replace(/timeout connect \w+/, 'timeout connect 600s\n  timeout check 600s')
     .replace('timeout server 10s', 'timeout server 600s')
+    // Caddy
     .replace('health_interval 1s', 'health_interval 1s\n  health_timeout 600s');
 
 /**
@@ -57,7 +60,7 @@ export async function startBalancer(
   return serve([...PROGRAMS[name], file], folder, port);
 }
 
-/** The kinds of temporary files that nginx by default writes into folders that an ordinary user may not change. */
+/** The kinds of temporary files of nginx. An ordinary user may not write into nginx's usual folders for these files. */
 const TEMPORARY_FILES = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
 
 /**
@@ -86,7 +89,7 @@ export async function startNginx(
     .replace('listen 443 ssl', `listen 127.0.0.1:${port}${certificate ? ' ssl' : ''}`)
     .replace('/etc/nginx/tls/certificate.pem', certificate?.cert ?? '')
     .replace('/etc/nginx/tls/key.pem', certificate?.key ?? '')
-    .replaceAll(/^ *ssl_certificate(_key)? ;$/gm, '')
+    .replaceAll(/^ *ssl_certificate(_key)? ;$/gm, '') // without a certificate, these lines now lack their path
     .replace('/var/log/nginx', folder);
   const file = join(folder, 'nginx.conf');
   writeFileSync(file, text);

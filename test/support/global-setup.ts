@@ -19,7 +19,7 @@ export default async function globalSetup(): Promise<void> {
 
 async function startRun(): Promise<void> {
   avoidProxies();
-  delete process.env['npm_lifecycle_event']; // so that messages name `node dist/…`, however the tests were started
+  delete process.env['npm_lifecycle_event']; // if npm set it, messages would name `npm run …`, not `node dist/…`
   if (process.env['E2E_BASE_URL']) return;
   if (!isBuilt()) throw new Error('dist/ was not made from this src/. Build it: npm run build.');
   const run = TestRun.start();
@@ -31,5 +31,6 @@ async function startRun(): Promise<void> {
 /** Makes Jest's workers connect without a proxy, because tests call only this machine. */
 function avoidProxies(): void {
   delete process.env['NODE_USE_ENV_PROXY'];
+  // Jest runs a single test file in this process, which has read NODE_USE_ENV_PROXY already. So hosts are exempted, too
   for (const host of ['127.0.0.1', 'localhost', '[::1]']) exemptFromProxy(host);
 }

@@ -53,8 +53,8 @@ const FAULTS = {
   redirect: (response: ServerResponse) => response.writeHead(302, { Location: '/elsewhere' }).end(),
 };
 /**
- * `held`: the issuer answers when the test calls `release`, with the key set that it had when it was asked. `silent
- * metadata`: it answers only requests for the key set at its first address.
+ * `held`: an answer has the key set of the time of its request, but waits until the test calls `release`.
+ * `silent metadata`: the issuer answers only requests for the key set at its first address.
  */
 export type Fault = 'none' | 'held' | 'silent metadata' | keyof typeof FAULTS;
 /** The faults with which a request waits until its client gives up, or until the test calls `release`. */
@@ -75,7 +75,7 @@ interface TokenParts {
 export class Issuer {
   /** The number of requests for each path. */
   readonly hits = new Map<string, number>();
-  /** The times of requests for the key set at any address, unless the issuer is `down`, by the monotonic clock. */
+  /** The times of requests for the key set at any address, by the monotonic clock. The fault `down` adds no time. */
   readonly keySetHitsMs: number[] = [];
   fault: Fault = 'none';
   published: JWK[];
@@ -159,7 +159,7 @@ export class Issuer {
     return key;
   }
 
-  /** Publishes the key set at another address. The old address still answers with the old key set, or with 404. */
+  /** Publishes the key set at another address. The old address keeps the old key set if `isOldLeft`, else has none. */
   move({ isOldLeft = true } = {}): void {
     this.hasMoved = true;
     this.keysAtOldAddress = isOldLeft ? this.published : undefined;

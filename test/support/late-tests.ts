@@ -1,9 +1,9 @@
-// Jest loads this file before each test file. Without it, a test whose event never comes is silent until its limit.
+// Jest loads this file before each test file. Without this file, a test that hangs is silent until its time limit.
 // These timers are imported from node:timers, because a test may replace the global ones.
 import { clearTimeout, setTimeout } from 'node:timers';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals';
 
-/** Keep it above SAID_AFTER_MS of waiting.ts, so that a wait is named first, and below the limits of time-limits.ts. */
+/** Keep it above WAIT_LIMIT_MS of waiting.ts, whose error says more, and below the limits of time-limits.ts. */
 const SAID_AFTER_MS = 50_000;
 
 let timer: NodeJS.Timeout | undefined;

@@ -8,7 +8,7 @@ interface LocalRun {
   readonly program: ProgramName;
   readonly words: readonly string[];
   readonly environment: Record<string, string>;
-  /** The folder of a copy of the project, or by default of the project itself. */
+  /** The folder of a copy of the project. The default is the folder of the project itself. */
   readonly folder?: string | undefined;
   /** The whole text on standard input. */
   readonly input?: string | undefined;
@@ -16,12 +16,12 @@ interface LocalRun {
   readonly isTerminal?: boolean;
 }
 
-/** The functions of `administration/NAME.program.ts` that run the programs, by NAME. */
-const RUNS = { migrate: 'runMigrate', keys: 'runKeys', codes: 'runCodes', doctor: 'runDoctor' } as const;
+/** The function that `administration/NAME.program.ts` exports, by NAME. */
+const RUN_FUNCTIONS = { migrate: 'runMigrate', keys: 'runKeys', codes: 'runCodes', doctor: 'runDoctor' } as const;
 
-type Runs = Readonly<Record<(typeof RUNS)[ProgramName], (io: ProgramIo) => Promise<void>>>;
+type ProgramModule = Readonly<Record<(typeof RUN_FUNCTIONS)[ProgramName], (io: ProgramIo) => Promise<void>>>;
 
-/** @throws Error if a variable is one of Node.js or OpenTelemetry, which read their variables only once in a process */
+/** @throws Error if a variable begins with NODE_ or OTEL_, because a process reads these only when it starts */
 export function assertNoProcessVariables(environment: Record<string, string>): void {
   const names = Object.keys(environment).filter((name) => /^(NODE|OTEL)_/.test(name));
   if (names.length > 0) throw new Error(`${names.join()} needs a process of its own`);
@@ -49,10 +49,10 @@ export async function runLocally({
     stdout: Object.assign(stdout.stream, { isTTY: isTerminal }),
     stderr: stderr.stream,
   };
-  const module = (await import(join(folder, `dist/administration/${program}.program.js`))) as Runs;
+  const module = (await import(join(folder, `dist/administration/${program}.program.js`))) as ProgramModule;
   await limitWait(
     () => `the end of ${program} ${words.join(' ')}. Its output so far: ${stdout.text()}${stderr.text()}`,
-    () => module[RUNS[program]](io),
+    () => module[RUN_FUNCTIONS[program]](io),
   );
   return { status: Number(io.exitCode ?? 0), stdout: stdout.text(), stderr: stderr.text() };
 }

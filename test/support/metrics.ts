@@ -15,7 +15,7 @@ export async function listMetrics(): Promise<Metric[]> {
   const environment = { ...issuer, DATABASE_URL: 'postgres://127.0.0.1', LOG_LEVEL: 'silent' };
   const app = await createApplication(readConfiguration(environment));
   const metrics = app.get(Metrics);
-  metrics.onModuleInit();
+  metrics.onModuleInit(); // Nest would call it only when the application starts
   await app.close();
   return metrics.registry.getMetricsAsArray() as never;
 }

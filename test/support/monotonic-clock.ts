@@ -1,8 +1,8 @@
-// Replaces `performance.now()`, by which the services in this process measure ages and pauses, with Jest's fake clock.
-// Call these functions before the first service starts, because the fake clock begins at zero.
+// The services in this process measure ages and pauses by `performance.now()`. These functions replace it by Jest's
+// fake clock. It begins at zero, so call them before the first service starts. Otherwise earlier times lie in the future.
 import { jest } from '@jest/globals';
 
-/** Everything that Jest can fake, except `performance`. */
+/** Everything that Jest can fake in Node.js, except `performance`. */
 const NOT_FAKED = [
   'Date',
   'hrtime',
@@ -16,7 +16,7 @@ const NOT_FAKED = [
   'clearTimeout',
 ] as const;
 
-/** Stops the clock. So what a service repeats once a minute, such as logging a lasting failure, happens only once. */
+/** Stops the clock. So a service logs a lasting failure only once, although it would repeat the message each minute. */
 export function stopMonotonicClock(): void {
   jest.useFakeTimers({ doNotFake: [...NOT_FAKED] });
 }

@@ -10,8 +10,8 @@ import { PATHS } from './paths.js';
 const LEAST_REQUESTS = 20;
 
 /**
- * Sends mixed traffic to the replicas while `fault` takes the database away and gives it back. `freshAfterMs` is the
- * time from a change after the outage until it is served.
+ * Sends mixed traffic to the replicas while `fault` takes the database away and gives it back. Then commits a change.
+ * `freshAfterMs` is the time from this commit until all replicas serve the change.
  */
 export async function sendTrafficDuring(
   fault: () => Promise<unknown>,
@@ -32,7 +32,7 @@ export async function sendTrafficDuring(
     }
   };
   const probes = Promise.all(replicas.map(probe));
-  probes.catch(() => undefined); // `await probes` throws the failure
+  probes.catch(() => undefined); // avoids an unhandled rejection during the fault: `await probes` throws it later
   try {
     await fault();
     const value = `Outage ${Date.now()}`;

@@ -4,5 +4,5 @@ export const PATHS = {
   orderCaptureV2: '/orders-api-v2/v2/supported-values',
   communicationCodes: '/order-scheduling/communication-codes',
 } as const;
-/** In the order of AREAS, then the communication codes: tests compare lists with it. */
+/** The paths of AREAS in their order, and then the path of the communication codes. Tests rely on this order. */
 export const ALL_PATHS = Object.values(PATHS);

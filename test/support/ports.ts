@@ -13,7 +13,7 @@ export async function listen(server: Server): Promise<number> {
  * The port at which the search for the next free port begins. It is below 32,768, where the ports of outgoing
  * connections begin: such a connection could take the port before the program does.
  */
-let candidate = 10_000 + ((process.pid * 101) % 20_000); // each process begins at another port
+let candidate = 10_000 + ((process.pid * 101) % 20_000); // consecutive processes begin 101 ports apart
 
 /** Returns a port on which nobody listens. */
 export async function freePort(): Promise<number> {

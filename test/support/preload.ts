@@ -1,18 +1,18 @@
-/** Returns the variables with which Node.js runs this code before its program. */
+/** Returns the environment variable that makes Node.js run this code before its program. */
 export const preload = (code: string): { NODE_OPTIONS: string } => ({
   NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}`,
 });
 
-/** Returns the variables with which the wall clock of a process is this many milliseconds ahead of the machine's. */
-export const skewedClock = (milliseconds: number): Record<string, string> =>
+/** Returns the environment variable that sets the wall clock of a process ahead of the machine's clock. */
+export const skewedClock = (aheadMs: number): Record<string, string> =>
   preload(`
   const Real = Date;
   globalThis.Date = class extends Real {
     constructor(...parameters) {
       if (parameters.length > 0) super(...parameters);
-      else super(Real.now() + ${milliseconds});
+      else super(Real.now() + ${aheadMs});
     }
     static now() {
-      return Real.now() + ${milliseconds};
+      return Real.now() + ${aheadMs};
     }
   };`);

@@ -6,6 +6,7 @@ import { runInNewContext } from 'node:vm';
 /** The unit of CPU time in /proc (USER_HZ), which is the same on every common Linux. */
 const TICKS_PER_SECOND = 100;
 
+/** Reads a line such as `VmRSS:   51200 kB`. */
 const readMebibytes = (pid: number, name: string): number =>
   Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
@@ -18,6 +19,7 @@ export const peakMebibytes = (pid: number): number => readMebibytes(pid, 'VmHWM'
 /** Returns the CPU time of all threads so far, in seconds, with the time in the kernel. */
 export function cpuSeconds(pid: number): number {
   const [, afterName = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
+  // The fields 14 and 15 of the file. The first field after the name is field 3
   const [userTicks, kernelTicks] = afterName.split(' ').slice(11, 13).map(Number);
   return ((userTicks ?? NaN) + (kernelTicks ?? NaN)) / TICKS_PER_SECOND;
 }
@@ -27,7 +29,7 @@ export const openDescriptors = (pid: number): number => readdirSync(`/proc/${pid
 
 /** Returns the bytes in this process's heap after a garbage collection. */
 export function usedHeap(): number {
-  setFlagsFromString('--expose-gc');
+  setFlagsFromString('--expose-gc'); // adds the function `gc` to contexts that are made afterwards
   (runInNewContext('gc') as () => void)();
   return process.memoryUsage().heapUsed;
 }

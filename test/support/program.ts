@@ -23,7 +23,7 @@ export interface RunningProgram {
   readonly child: ChildProcess;
   /** The output of the program so far. */
   readonly output: { stdout: string; stderr: string };
-  /** Use `endOf` to wait for it, which has a limit. */
+  /** Use `endOf` to wait for the end, because `endOf` has a time limit. */
   readonly ended: Promise<Outcome>;
 }
 
@@ -46,7 +46,7 @@ export function startProgram(
   return { child, output, ended };
 }
 
-/** Waits until a program ends. After the limit the error has its output, and the program is killed, but no child of it. */
+/** Waits until a program ends. After the limit, kills it, but not its children, and throws an error with its output. */
 export async function endOf({ child, output, ended }: RunningProgram, limitMs = WAIT_LIMIT_MS): Promise<Outcome> {
   const name = child.spawnargs.join(' ');
   try {

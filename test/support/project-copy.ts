@@ -1,4 +1,5 @@
-// Copies of the project, which a test may change: only the programs and the migrations, or all that `npm start` needs.
+// Makes copies of the project, which a test may change. `ProgramCopy` has only the programs and the migrations.
+// `copyProject` also copies everything else that `npm start` needs.
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +23,7 @@ export function editFile(path: string, found: RegExp, replacement: string): void
 /** A copy of the programs and of the migrations, so that a test can add migrations. */
 export class ProgramCopy {
   readonly migrations: string;
-  /** The variables of the commands. */
+  /** The environment variables with which `run` and `start` run a program. */
   environment: Record<string, string> = {};
 
   constructor(readonly folder = copyParts('dist', 'package.json', 'migrations')) {

@@ -60,7 +60,7 @@ export class Proxy {
     from.on('error', () => undefined);
     from.on('close', () => {
       this.sockets.delete(from);
-      if (this.mode !== 'swallow') to.destroy();
+      if (this.mode !== 'swallow') to.destroy(); // `swallow` also hides the end of a connection from the other side
     });
   }
 }

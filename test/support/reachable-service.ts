@@ -2,7 +2,10 @@ import { fetchReply } from './exchange.js';
 import { until } from './until.js';
 import { limitWait } from './waiting.js';
 
-/** Opens a connection for each request: the management port may close an idle one just when a slow test uses it. */
+/**
+ * The options of a request that opens its own connection. The management port closes an idle connection after a while:
+ * a slow test would sometimes send its request at just that moment.
+ */
 const NEW_CONNECTION = { headers: { Connection: 'close' } };
 
 /** The limit of a start, which usually takes a second. A service that is not ready by then never becomes ready. */

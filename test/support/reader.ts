@@ -12,7 +12,7 @@ const HEAD_END = '\r\n\r\n';
 /** Returns the Content-Length of a header section, or 0 if it has none. */
 export const contentLengthOf = (head: string): number => Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
 
-/** A connection that is used for many requests, and costs little CPU time, for tests that need very many replies. */
+/** A connection for tests that need very many replies. All requests use it, and cost little CPU time. */
 export class Reader {
   private constructor(private readonly socket: Socket) {}
 
@@ -24,7 +24,7 @@ export class Reader {
     return new Reader(socket);
   }
 
-  /** @param request the whole request, but no HEAD: `ask` waits for as many bytes as Content-Length says */
+  /** @param request a request, or its rest after `send`. Not HEAD: `ask` waits for a body of Content-Length bytes */
   ask(request: string | Buffer): Promise<RawReply> {
     const { socket } = this;
     const wait = (resolve: (reply: RawReply) => void, reject: (error: Error) => void): void => {

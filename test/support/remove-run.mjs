@@ -1,5 +1,5 @@
-// remove-run.mjs FOLDER waits until its standard input is closed: when the test run ends, or when it is killed. Then
-// this program ends the processes of the run, and removes its folder.
+// remove-run.mjs FOLDER waits until its standard input is closed. This happens when the test run ends, even if it is
+// killed. Then this program ends the processes of the run, and removes the folder of the run.
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, rmSync } from 'node:fs';
@@ -37,7 +37,7 @@ const copies = readdirSync(folder).map((name) => join(folder, name));
 const folders = [folder, ...copies.map((copy) => findDatabaseFolder(copy))]; // root's databases are in other folders
 for (const { id, isPostgres } of findProcesses(folders)) {
   send(id, isPostgres ? 'SIGQUIT' : 'SIGTERM');
-  send(id, 'SIGCONT');
+  send(id, 'SIGCONT'); // a paused process handles SIGTERM only when it continues
 }
 const giveUpAtMs = performance.now() + END_LIMIT_MS;
 while (findProcesses(folders).length > 0 && performance.now() < giveUpAtMs) await pause(100);

@@ -8,7 +8,7 @@ import { PostgresServer } from '../../src/demo/postgres-server.js';
 import { freePort, isFree } from './ports.js';
 import { until } from './until.js';
 
-/** A program that keeps the standard input of remove-run.mjs open, as Jest does. */
+/** A program that starts remove-run.mjs, as test-run.ts does. Its end closes the standard input of remove-run.mjs. */
 const RUNNER = `
   const { spawn } = require('node:child_process');
   const words = ['test/support/remove-run.mjs', process.env.FOLDER];

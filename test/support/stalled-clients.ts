@@ -15,7 +15,7 @@ export class StalledClients {
   /** Resolves when all clients have connected and sent their bytes. */
   open({ count, port, bytes }: OpenOptions): Promise<Socket[]> {
     const opening = Array.from({ length: count }, async () => {
-      const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+      const socket = connect(port, '127.0.0.1').on('error', () => undefined); // `close` follows
       this.sockets.push(socket);
       await nextEvent(socket, 'connect');
       socket.pause().write(bytes);

@@ -24,8 +24,8 @@ export class TestRun {
     removeKilledRuns(parent);
     const folder = mkdtempSync(join(parent, `order-lookup-run-${process.pid}-`));
     if (isRoot) chmodSync(folder, 0o755);
-    // `detached`: Ctrl-C does not reach the remover. The remover waits for the end of this process: then the system
-    // closes the remover's standard input
+    // `detached` keeps Ctrl-C from the remover. When this process ends, also by a kill, the system closes the remover's
+    // standard input. Then the remover removes the folder
     const remover = spawn(process.execPath, [REMOVE_RUN, folder], {
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],
@@ -44,8 +44,8 @@ export class TestRun {
 }
 
 /**
- * Removes the folders of runs that were killed together with their remover. Two containers must not share /tmp: process
- * ids of one do not exist in the other, so its runs would seem to have ended.
+ * Removes the folders of runs that were killed together with their remover. Two containers must not share /tmp: neither
+ * sees the processes of the other, so each would remove the folders of the other's running tests.
  */
 function removeKilledRuns(parent: string): void {
   for (const name of readdirSync(parent)) {

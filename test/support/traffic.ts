@@ -13,9 +13,7 @@ interface Call {
 }
 
 const INVALID = { status: 401, problem: 'invalid-credentials' };
-/**
- * Requests for all usual kinds of answers. They do not depend on the codes: a filter that finds nothing gets 200, too.
- */
+/** Requests for all usual kinds of answers. The database may have any codes: a filter that finds none gets 200, too. */
 const MIX: readonly Call[] = [
   ...ALL_PATHS.map((path) => ({ path, status: 200 })),
   { path: `${PATHS.communicationCodes}?codeType=SAMPLE-STATUS&code=S1`, status: 200 },
@@ -79,7 +77,8 @@ export class Traffic {
     { perSecond = 200, limitMs = Infinity }: TrafficOptions = {},
   ) {
     this.limitMs = limitMs;
-    // Without a bound, a slow machine would send more and more requests, and never read an answer
+    // Without a bound, a slow machine would send more and more requests, and never read an answer. With a time limit,
+    // the bound is the number of requests that are sent within the limit
     const most = limitMs === Infinity ? MOST_UNDER_WAY : (perSecond * limitMs) / 1000;
     this.timer = setInterval(() => {
       const due = ((performance.now() - this.startedAt) / 1000) * perSecond;

@@ -12,7 +12,7 @@ interface Options {
   readonly limitMs?: number;
 }
 
-/** The last checks come in short pauses, beginning this long before the limit, so that the limit is the true one. */
+/** Pauses are short in this time before the limit. Otherwise the last check could come seconds before the limit. */
 const LAST_CHECKS_MS = 1_000;
 
 /** A condition for which a test waits. `error` is the reason why the last check failed. */

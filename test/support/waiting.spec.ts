@@ -37,7 +37,7 @@ it('a wait for an event fails after its limit, and says what never came', async 
   await expect(waiting).rejects.toThrow(/^Not within 0\.001 s, waiting\.spec\.ts:\d+: a line of the log$/);
 });
 
-it('a wait with the option during fails if the work ends before the condition is true', async () => {
+it('a wait with the option `during` fails if the work ends before the condition is true', async () => {
   const waiting = until(async () => false, { what: () => 'it asks', during: Promise.resolve({ status: 1 }) });
   await expect(waiting).rejects.toThrow('The work has ended, and this never was true: it asks\n{ status: 1 }');
   const failing = until(async () => false, { what: () => 'it asks', during: Promise.reject(new Error('no')) });

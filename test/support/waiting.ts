@@ -2,7 +2,7 @@ import { type EventEmitter, once } from 'node:events';
 // These timers are imported from node:timers, because a test may replace the global ones.
 import { clearTimeout, setTimeout } from 'node:timers';
 
-/** The time after which a wait says for what it waits, so that people see it before the wait fails. */
+/** The time after which a wait says for what it waits. Keep it below WAIT_LIMIT_MS and the time of late-tests.ts. */
 const SAID_AFTER_MS = 30_000;
 
 /**
@@ -46,7 +46,7 @@ export async function limitWait<T>(
 
 /**
  * Returns the arguments of the next event of this name.
- * @throws Error if it does not come within the limit, or if an `error` comes first
+ * @throws Error if the event does not come within the limit, or if an `error` comes first
  */
 export const nextEvent = (emitter: EventEmitter, name: string): Promise<unknown[]> =>
   limitWait(`the event ${name} of ${emitter.constructor.name}`, () => once(emitter, name));
@@ -61,7 +61,7 @@ function describeWhat(what: string | (() => string)): string {
 
 /** Returns the line of the test's file at which the wait began. If no such line is known, returns the file. */
 function describeTest(stack: string): string {
-  const [place] = /[^\s(/]+[.-]spec\.ts:\d+/.exec(stack) ?? [];
+  const [place] = /[^\s(/]+[.-]spec\.ts:\d+/.exec(stack) ?? []; // such as waiting.spec.ts:12
   // Undefined in test/faults and test/bench, which Jest does not run
   const { expect } = globalThis as { expect?: { getState(): { testPath?: string } } };
   return place ?? expect?.getState().testPath ?? 'somewhere in the tests';

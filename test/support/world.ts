@@ -16,6 +16,7 @@ export const INSERT_SAMPLES = `insert into communication_code (code_type, code, 
   ('SAMPLE-USAGE', 'S1', 'Sample: same code, other type'),
   ('SAMPLE-USAGE', 'a\\b"c', 'Sample: special characters'),
   ('SAMPLE-usage', 'é𝄞', 'Sample: beyond ASCII')`;
+/** The number of codes in INSERT_SAMPLES. */
 export const SAMPLE_COUNT = 5;
 
 export interface WorldOptions<Service extends ReachableService> {
@@ -40,14 +41,13 @@ interface RequestOptions<Service extends ReachableService> {
 /** A database, an issuer, an API key, a token and ready replicas: all that a test of the service needs. */
 export class World<Service extends ReachableService = RunningService> {
   readonly replicas: Service[] = [];
-  private readonly furtherReplicas: ReachableService[] = [];
+  /** All replicas that `close` has to end: those of `replicas`, and those that a test has started. */
+  private readonly startedReplicas: ReachableService[] = [];
   database: TestDatabase;
   issuer: Issuer;
   key: IssuedKey;
   token: string;
-  /**
-   * The contract of the first replica. Undefined in worlds without a replica, and in those with their own PostgreSQL.
-   */
+  /** The contract of the first replica. Undefined if the world opens without a replica or has its own PostgreSQL. */
   contract: Contract | undefined;
   /** The PostgreSQL of this world, if it has one of its own. */
   postgres: PostgresServer;
@@ -59,7 +59,7 @@ export class World<Service extends ReachableService = RunningService> {
     return new World({ launch: startProcess, environment }).open();
   }
 
-  /** Makes a world of processes with a PostgreSQL of their own, for the long runs, which run without Jest. */
+  /** Makes a world for the long runs, which Jest does not run. It has its own PostgreSQL, and replica processes. */
   static withoutJest(replicas: number): Promise<World> {
     return new World({ launch: startProcess, replicas, hasOwnPostgres: true }).open();
   }
@@ -81,7 +81,7 @@ export class World<Service extends ReachableService = RunningService> {
     return this;
   }
 
-  /** Fetches the OpenAPI document. If the fetch fails, the thrown error has the errors in the service's log. */
+  /** Fetches the OpenAPI document. If the fetch fails, the error message quotes the errors in the service's log. */
   private async fetchContract(address: string): Promise<Contract> {
     try {
       return await Contract.fetch(address);
@@ -100,7 +100,7 @@ export class World<Service extends ReachableService = RunningService> {
   /** Starts one more replica, which listens, but may not be ready yet. It is not added to `replicas`. */
   async startReplica(environment: Record<string, string> = {}): Promise<Service> {
     const service = await this.options.launch(this.environmentWith(environment));
-    this.furtherReplicas.push(service);
+    this.startedReplicas.push(service);
     return service;
   }
 
@@ -117,7 +117,7 @@ export class World<Service extends ReachableService = RunningService> {
     options?: ProcessOptions,
   ): Promise<RunningService> {
     const service = await RunningService.start(this.environmentWith(environment), options);
-    this.furtherReplicas.push(service);
+    this.startedReplicas.push(service);
     return service;
   }
 
@@ -129,7 +129,7 @@ export class World<Service extends ReachableService = RunningService> {
 
   get service(): Service {
     const [first] = this.replicas;
-    if (!first) throw new Error('this world has no replica of its own');
+    if (!first) throw new Error('`replicas` of this world is empty');
     return first;
   }
 
@@ -142,7 +142,10 @@ export class World<Service extends ReachableService = RunningService> {
     return { 'Api-Key': this.key.key, Authorization: `Bearer ${this.token}` };
   }
 
-  /** Sends a request with valid credentials. Fails if the service's OpenAPI document does not describe the reply. */
+  /**
+   * Sends a request with valid credentials.
+   * @throws Error if the world has a contract, and the contract does not describe the reply
+   */
   async get(path: string, options: RequestOptions<Service> = {}): Promise<Reply> {
     const { headers, method = 'GET', service = this.service } = options;
     const all = { ...this.headers, ...headers };
@@ -154,7 +157,7 @@ export class World<Service extends ReachableService = RunningService> {
 
   /** Closes the world, also if `open` failed. The replicas end first, because they use the issuer and the database. */
   async close(): Promise<void> {
-    await Promise.all([...this.replicas, ...this.furtherReplicas].map((replica) => replica.kill()));
+    await Promise.all(this.startedReplicas.map((replica) => replica.kill()));
     await this.issuer?.close();
     if (this.postgres) await this.database?.close();
     else await this.database?.drop();

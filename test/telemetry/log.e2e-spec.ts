@@ -5,7 +5,7 @@ import { localWorld } from '../support/local-world.js';
 import { PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
 import { PROJECT, startProgram } from '../support/program.js';
-import { nextEvent } from '../support/waiting.js';
+import { WAIT_LIMIT_MS, nextEvent } from '../support/waiting.js';
 
 const world = localWorld({ replicas: 0 });
 
@@ -35,15 +35,16 @@ const LOGGING_PROGRAM = `
 it.each([
   { reader: 'stalls', act: 'pause' },
   { reader: 'is gone', act: 'destroy' },
-] as const)('if the reader of the log $reader, nothing blocks: lines are dropped and counted', async ({ act }) => {
+] as const)('if the reader of the log $reader, logging goes on: lines are dropped and counted', async ({ act }) => {
   const words = ['--import=reflect-metadata', '--input-type=module', '--eval', LOGGING_PROGRAM];
   const { child, output } = startProgram([process.execPath, ...words], PROJECT, {});
   child.stdout?.[act]();
   const printed = nextEvent(child.stderr as Readable, 'end');
-  setTimeout(() => child.kill('SIGKILL'), 40_000).unref(); // if the reader blocks the program, it never ends
+  // If the reader blocked the program, the program would never end. So it is killed before the wait for its end fails
+  setTimeout(() => child.kill('SIGKILL'), WAIT_LIMIT_MS - 5_000).unref();
   expect(await nextEvent(child, 'exit')).toEqual([0, null]);
   await printed;
-  // Some of the 100 lines are not dropped, because the buffers of the kernel and of a paused reader may still take them
+  // Not all 100 lines are dropped, because the buffers of the kernel and of a paused reader may still take some
   expect(Number(output.stderr)).toBeGreaterThan(50);
 });
 

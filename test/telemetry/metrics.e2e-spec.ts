@@ -44,7 +44,7 @@ it.each([
   expect((await scrape(world.service)).get(series)).toBe(value);
 });
 
-it('every metric has a name, labels and a help that dashboards and people rely on', async () => {
+it('the metrics have the names, labels and helps on which dashboards and people rely', async () => {
   const metrics = await listMetrics();
   const ours = metrics.filter(({ name }) => name.startsWith('order_lookup_'));
   const rows = ours.map(({ name, type, labelNames, help }) => [

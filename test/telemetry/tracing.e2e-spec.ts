@@ -58,6 +58,7 @@ it.each([
     const reply = await world.get(path(), { method, headers });
     const [span] = await collector.received(1, (each) => each.traceId === traceId);
     const requestId = reply.headers.get('x-request-id');
+    // Only the path of a route without parameters is in the span, because another path could contain a secret
     const hasPath = route !== undefined && !route.includes(':');
     expect(span).toEqual({
       traceId,
@@ -87,7 +88,7 @@ it.each([
   },
 );
 
-it('the service begins a trace if the caller names none, or names a malformed one', async () => {
+it('the service begins a new trace if the caller sends no traceparent, or an invalid one', async () => {
   const unusable = [undefined, 'ff-x', `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`];
   for (const traceparent of unusable) {
     await world.get(PATHS.orderCaptureV2, { headers: { traceparent } });
@@ -103,9 +104,9 @@ it('the service begins a trace if the caller names none, or names a malformed on
 async function hadLoadedSdk(service: RunningService): Promise<boolean> {
   service.signal('SIGTERM');
   expect(await service.exited()).toBe(0);
-  const isSaid = /SDK loaded: (true|false)\n/;
-  await until(async () => isSaid.test(service.output));
-  return isSaid.exec(service.output)?.[1] === 'true';
+  const sentence = /SDK loaded: (true|false)\n/;
+  await until(async () => sentence.test(service.output));
+  return sentence.exec(service.output)?.[1] === 'true';
 }
 
 it("OpenTelemetry's SDK is loaded only if traces are on", async () => {

@@ -26,6 +26,7 @@ async function expectAccessible(page: Page): Promise<void> {
   expect(await page.evaluate(SERIOUS_FINDINGS)).toEqual([]);
 }
 
+/** A script that returns the width of the page, including parts to which people have to scroll. */
 const PAGE_WIDTH = 'document.documentElement.scrollWidth';
 
 let browser: Browser;
@@ -54,7 +55,7 @@ beforeAll(async () => {
     OAUTH_TOKEN_TYPE: 'at+jwt',
     PORT,
     BASE_PATH,
-    PUBLIC_BASE_URL: 'https://orders.example.com', // /docs must not call it: the test opens /docs elsewhere
+    PUBLIC_BASE_URL: 'https://orders.example.com', // /docs must not call this host, from which it did not come
   });
   browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
 });
@@ -81,7 +82,7 @@ async function openDocs(options: BrowserContextOptions): Promise<{ page: Page; c
   return { page, complaints };
 }
 
-itInBrowser('/docs lets a person enter a key, sign in, and call each operation at its own address', async () => {
+itInBrowser('/docs lets a person enter a key, sign in, and call each operation at the host of the page', async () => {
   const { page, complaints } = await openDocs({ viewport: { width: 1280, height: 1000 } });
   await page.getByText('press Authorize, enter your API key').waitFor();
   await page.getByRole('button', { name: 'Authorize' }).first().click();
@@ -114,7 +115,7 @@ async function fetchToken(): Promise<string> {
   return token;
 }
 
-itInBrowser('/docs has a field for the access token of a program, and calls with it', async () => {
+itInBrowser('/docs has a field for the access token of a program, and sends this token with a call', async () => {
   const { page, complaints } = await openDocs({ viewport: { width: 1280, height: 1000 } });
   await page.getByRole('button', { name: 'Authorize' }).first().click();
   const dialog = page.locator('.dialog-ux');

@@ -7,6 +7,7 @@ import { readText } from '../support/program.js';
 import { processWorld } from '../support/test-world.js';
 
 const [, disabled = 'nothing'] = /`OTEL_NODE_DISABLED_INSTRUMENTATIONS=(.*)`/.exec(readText('docs/operators.md')) ?? [];
+/** So many requests that the service polls its database several times meanwhile. */
 const REQUESTS = 30;
 const collector = await Collector.start();
 const world = processWorld({
@@ -21,7 +22,7 @@ const world = processWorld({
 });
 afterAll(() => collector.close());
 
-it("with auto-instrumentation and the line of docs/operators.md, only the service's own spans are made", async () => {
+it("if auto-instrumentation is limited as docs/operators.md says, only the service's own spans are made", async () => {
   // The loop waits for each span. Meanwhile the service polls its database, and no poll may make a span
   for (let count = 1; count <= REQUESTS; count += 1) {
     await world.get(PATHS.orderUpdate);

@@ -85,8 +85,8 @@ beforeAll(async () => {
     execFileSync('mvn', ['-q', '-B', 'dependency:unpack', artifact, '-DoutputDirectory=.'], {
       cwd: FOLDER,
     });
-  const [PORT, port] = [String(await freePort()), await freePort()];
-  url = `http://127.0.0.1:${port}`;
+  const PORT = String(await freePort());
+  url = `http://127.0.0.1:${await freePort()}`;
   const data = join(HOME, 'data');
   rmSync(data, { recursive: true, force: true }); // Keycloak imports no realm that exists already
   mkdirSync(join(data, 'import'), { recursive: true });
@@ -112,13 +112,13 @@ async function fetchToken(client_id = 'batch', realmName = 'orders'): Promise<st
 const statusOf = async (token: string): Promise<number> =>
   (await world.get(PATHS.orderUpdate, { headers: { Authorization: `Bearer ${token}` } })).status;
 
-it('accepts a program with the role, answers 403 without the role, and 401 to a token of another realm', async () => {
+it('a program gets 200 with the role, 403 without the role, and 401 with a token of another realm', async () => {
   expect(await statusOf(await fetchToken())).toBe(200);
   expect(await statusOf(await fetchToken('without-role'))).toBe(403);
   expect(await statusOf(await fetchToken('batch', 'other'))).toBe(401);
 });
 
-it('accepts a person with the role who signs in at /docs', async () => {
+it('a person with the role signs in at /docs, and gets 200', async () => {
   const browser = await chromium.launch({
     executablePath: '/usr/bin/chromium',
     args: ['--no-sandbox'],
@@ -136,6 +136,7 @@ it('accepts a person with the role who signs in at /docs', async () => {
   await form.locator('#username').fill('ada');
   await form.locator('#password').fill(SECRET);
   await form.locator('#kc-login').click();
+  // The first of these buttons removes the API key, and the second one the token
   await dialog.getByRole('button', { name: 'Remove authorization' }).nth(1).waitFor();
   await dialog.getByRole('button', { name: 'Close' }).first().click();
   await page.locator('.opblock-summary-control').first().click();

@@ -65,25 +65,24 @@ const kustomizations = {
   'the base': base,
   'the gateway': 'resources: [../kubernetes/gateway]',
   'the overlay of docs/kubernetes.md': overlayOfPage,
-  'the overlay of docs/kubernetes.md with everything that is commented out': overlayOfPage.replaceAll(
-    COMMENTED_YAML,
-    '$1',
-  ),
+  'the overlay of docs/kubernetes.md without comment signs': overlayOfPage.replaceAll(COMMENTED_YAML, '$1'),
   monitoring: componentOf('monitoring'),
   'argo-cd': componentOf('argo-cd'),
 };
 
-(hasKubectl ? describe : describe.skip)('deploy/kubernetes, rendered', () => {
-  it.each(Object.entries(kustomizations))('%s fits the schemas, and labels everything', async (_, kustomization) => {
+(hasKubectl ? describe : describe.skip)('deploy/kubernetes, as kubectl renders it:', () => {
+  it.each(Object.entries(kustomizations))('%s fits the schemas, and has all labels', async (_, kustomization) => {
     for (const manifest of render(kustomization)) {
       const Model = ((await import(moduleOf(manifest))) as Models)[manifest.kind];
+      expect(Model).toBeDefined();
       expect(() => Model && new Model(manifest).validate()).not.toThrow();
       for (const label of LABELS) expect(manifest.metadata.labels).toHaveProperty([`app.kubernetes.io/${label}`]);
     }
   });
 
-  it('no field is unknown, and a misspelled field would be found', () => {
+  it('the types know every field, and would find a misspelled one', () => {
     const pod = JSON.parse(read('deploy/kubernetes/owner-pod.json')) as object;
+    // As kubectl does, reads YAML 1.1, in which 0755 is octal
     const world = parseAllDocuments(read('scripts/kubernetes/world.yaml'), { version: '1.1' });
     const all = [
       ...Object.values(kustomizations).flatMap(render),
@@ -96,8 +95,8 @@ const kustomizations = {
   });
 
   it('the patches of docs/kubernetes.md allow meshes and cloud balancers, and limit the CPU of each container', () => {
-    const all = render(kustomizations['the overlay of docs/kubernetes.md with everything that is commented out']);
-    const [policy, ofMigration] = all.filter(({ kind }) => kind === 'NetworkPolicy') as unknown as Policy[];
+    const all = render(kustomizations['the overlay of docs/kubernetes.md without comment signs']);
+    const [policy, policyOfMigration] = all.filter(({ kind }) => kind === 'NetworkPolicy') as unknown as Policy[];
     const portsOf = (rules: Policy['spec']['egress'] = []): number[] =>
       rules.flatMap(({ ports }) => ports.map(({ port }) => port));
     const istio = [15008, 15012];
@@ -105,7 +104,7 @@ const kustomizations = {
     const mesh = [...istio, ...linkerd];
     const proxy = 3128;
     expect(portsOf(policy?.spec.egress)).toEqual(expect.arrayContaining([proxy, ...mesh]));
-    expect(portsOf(ofMigration?.spec.egress)).toEqual(expect.arrayContaining(mesh));
+    expect(portsOf(policyOfMigration?.spec.egress)).toEqual(expect.arrayContaining(mesh));
     const ingress = { base: [3000, 3001], cloudBalancer: [3001], istio: [15008, 3001], linkerd: [4143] };
     expect(portsOf(policy?.spec.ingress)).toEqual(Object.values(ingress).flat());
     const workloads = JSON.stringify(all.filter(({ kind }) => kind === 'Deployment' || kind === 'Job'));

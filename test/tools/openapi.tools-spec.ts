@@ -18,7 +18,7 @@ import { processWorld } from '../support/test-world.js';
 const SAMPLE = `insert into communication_code values ('SAMPLE-DELIVERY', 'CONFIRMED', 'Sample: confirmed')`;
 const world = processWorld({ prepare: (database) => database.query(SAMPLE) });
 const folder = useTestFolder();
-/** The limit of a command of the page, which may install packages. */
+/** The time limit of a command in docs/integrators.md. The command may install packages. */
 const INSTALLATION_LIMIT_MS = 600_000;
 
 it.each([
@@ -87,7 +87,7 @@ it('the collection of docs/integrators.md gets 200 for each operation if only it
   expect(results).toEqual(ALL_PATHS.map((path) => [path, 200]));
 });
 
-describe('the clients of docs/integrators.md, in an empty folder', () => {
+describe('in an empty folder, as in docs/integrators.md,', () => {
   const blocks = readBlocks('docs/integrators.md').filter(({ heading }) => heading === 'A typed client');
   // The blocks come in the order of the page
   const [generate = '', program = '', compileAndRun = '', python = ''] = blocks.map(({ text }) => text);
@@ -119,11 +119,11 @@ describe('the clients of docs/integrators.md, in an empty folder', () => {
   });
   afterAll(() => void gateway.close());
 
-  it('print the codes, also in Python', async () => {
+  it('the Python client prints the same codes as the TypeScript client', async () => {
     expect(await here('python3 codes.py')).toMatchObject({ status: 0, stdout });
   });
 
-  it('accept a 304', async () => {
+  it('the TypeScript client accepts a 304', async () => {
     const { headers } = await world.get(`${PATHS.communicationCodes}?codeType=SAMPLE-DELIVERY`);
     const ETAG = headers.get('etag') ?? '';
     expect(await here('node codes.js', { ETAG })).toMatchObject({ status: 0, stdout: 'unchanged\n' });
@@ -139,7 +139,7 @@ describe('the clients of docs/integrators.md, in an empty folder', () => {
       client: 'python3 codes.py',
       sentences: [/^invalid-credentials: .+\n$/, /^502 Bad Gateway\n$/, /^No answer: .*refused.*\n$/],
     },
-  ])('$client ends with 1, and with a sentence', ({ client, sentences }) => {
+  ])('$client ends with status 1 and a sentence', ({ client, sentences }) => {
     it.each([
       { where: 'a key is not valid', environment: () => ({ KEY: 'wrong' }), sentence: sentences[0] },
       { where: 'a gateway answers', environment: () => at(ports.gateway), sentence: sentences[1] },
@@ -151,7 +151,7 @@ describe('the clients of docs/integrators.md, in an empty folder', () => {
     });
   });
 
-  it('can be generated from the contract in OpenAPI 3.0, too', async () => {
+  it('the TypeScript client can also be generated from the contract in OpenAPI 3.0', async () => {
     const [makeTypes = ''] = /^npx openapi-typescript .*$/m.exec(generate) ?? [];
     const fromOlder = makeTypes.replace('openapi.json', 'openapi-3.0.json');
     expect(await here(`rm codes.js order-lookups.d.ts && ${fromOlder}`)).toMatchObject({ status: 0 });

@@ -30,10 +30,10 @@ it('returns false if the input ends before an answer', async () => {
 });
 
 it.each([
-  { what: 'input', isTerminal: { isInput: false } },
-  { what: 'output', isTerminal: { isOutput: false } },
-])('returns false without a question if the $what is no terminal', async ({ isTerminal }) => {
-  const person = terminal(isTerminal);
+  { what: 'input', options: { isInput: false } },
+  { what: 'output', options: { isOutput: false } },
+])('returns false without a question if the $what is no terminal', async ({ options }) => {
+  const person = terminal(options);
   person.input.end('yes\n');
   expect(await isAgreed('Undo this? ', person)).toBe(false);
   expect(person.output.read()).toBeNull();

@@ -50,7 +50,7 @@ describe.each([
   it('keeps its result if the connection is lost after the work', async () => {
     const result = await transaction(async (session) => {
       const [processId] = await readColumn<number>(session, 'select pg_backend_pid()');
-      const endTimeoutMs = 600_000; // pg_terminate_backend waits until the session has ended, but not longer
+      const endTimeoutMs = 600_000; // pg_terminate_backend waits for the end of the session, at most for this time
       await database.query('select pg_terminate_backend($1, $2)', [processId, endTimeoutMs]);
       return 'read';
     }, address);
@@ -73,7 +73,7 @@ it('a transaction that writes leaves nothing if the connection is lost during th
   expect(await database.query(`select from code_list where name = 'lost'`)).toEqual([]);
 });
 
-it('a transaction passes an error of its work on unchanged', async () => {
+it('a transaction throws the error of its work unchanged', async () => {
   const reading = withReading((session) => session.query('select nope'), address);
   await expect(reading).rejects.toThrow('column "nope" does not exist');
 });
@@ -107,13 +107,13 @@ it('a command connects again if its first connections are refused, as in a new p
   });
   const url = Object.assign(new URL(database.url), { port, hostname: '127.0.0.1' }).href;
   const reading = withReading((session) => readColumn(session, `select 'read'`), { DATABASE_URL: url });
-  await pause(400); // about this late, a Kubernetes node lets the connections of a new pod pass
+  await pause(400); // about the time until a Kubernetes node lets the connections of a new pod pass
   proxy.listen(port, '127.0.0.1');
   expect(await reading).toEqual(['read']);
   proxy.close();
 });
 
-/** PostgreSQL's answer while it starts: an ErrorResponse with the SQLSTATE 57P03. */
+/** PostgreSQL's answer while it starts: an ErrorResponse (E) of 0x23 bytes with the SQLSTATE 57P03. */
 const IS_STARTING = Buffer.from('E\0\0\0\x23SFATAL\0C57P03\0Mis starting up\0\0');
 
 it.each<{ what: string; refuse: (client: Socket) => void }>([

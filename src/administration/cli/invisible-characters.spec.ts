@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { showInvisible } from './invisible-characters.js';
 
-/** White space, control and format characters, and characters drawn as nothing, as far as this Node.js knows them. */
+/** White space, control and format characters, and characters drawn as nothing, in the Unicode version of Node.js. */
 const KNOWN_TO_UNICODE = /[\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
 
 it('shows every invisible character of Unicode as an escape, except the space', () => {

@@ -1,6 +1,6 @@
 /**
  * The characters that the database's function `is_visible` refuses. `is_clean` refuses the control characters that are
- * missing here. With `\p{Cf}`, the list would depend on the version of Unicode in Node.js.
+ * missing here. Do not use `\p{Cf}`: Node.js may have another version of Unicode than the database's function.
  */
 const INVISIBLE_CHARACTERS = new RegExp(
   [
@@ -13,7 +13,7 @@ const INVISIBLE_CHARACTERS = new RegExp(
 );
 const CONTROL_CHARACTERS = /\p{Cc}/gu;
 
-/** Returns the text with each invisible character written out, such as `\u200b`. A terminal obeys control characters. */
+/** Writes out invisible characters, such as `\u200b`, and the control characters, which a terminal would obey. */
 export function showInvisible(text: string): string {
   return text.replace(INVISIBLE_CHARACTERS, escapeCharacter).replace(CONTROL_CHARACTERS, escapeCharacter);
 }

@@ -30,7 +30,7 @@ interface ProgramOptions {
   readonly notes: string;
 }
 
-/** Without "--", npm puts options into variables `npm_config_…`. Do not read these, because .npmrc sets them, too. */
+/** If "--" is missing, do not read the options from npm's variables `npm_config_…`: .npmrc sets them, too. */
 const NPM_RULE = 'Without "--", npm reads the options itself and does not pass them on.';
 
 export function createProgram({ name, commands, notes }: ProgramOptions, { stdout }: ProgramIo): Command {
@@ -88,6 +88,7 @@ function describeUsage({ code, message }: CommanderError, program: Command, { ar
   const command = program.commands.find((known) => known.name() === word) ?? program;
   const names = program.commands.map((known) => known.name());
   const isCommandMissing = code === 'commander.help';
+  // For example "error: unknown command 'plna'\n(Did you mean plan?)"
   const fault = message
     .replace(/^error: (?:command-argument )?/, '')
     .replace('\n', ' ')

@@ -8,7 +8,7 @@ it.each([
   { text: '2027-01-01T00:00:00.000z', expected: '2027-01-01T00:00:00Z' },
   { text: '2027-01-01T00:00:10.123456999Z', expected: '2027-01-01T00:00:10.123456Z' },
   { text: '2028-02-29T12:00:00-00:00', expected: '2028-02-29T12:00:00Z' },
-])('the time $text is $expected', ({ text, expected }) => {
+])('the time $text is written as $expected in UTC', ({ text, expected }) => {
   expect(parseTime(text)).toBe(expected);
 });
 

@@ -25,7 +25,7 @@ function isRealTime(local: string): boolean {
 }
 
 function isInYears1To9999(date: Date): boolean {
-  const year = date.getUTCFullYear(); // NaN if the date is invalid
+  const year = date.getUTCFullYear(); // NaN for a zone such as +24:00: both comparisons are then false
   return year >= 1 && year <= 9999;
 }
 

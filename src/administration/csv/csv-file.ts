@@ -95,7 +95,8 @@ function parseCsv(bytes: Uint8Array): CsvText {
       // If `parse` throws, it returns no records. `on_record` has then collected the records before the fault
       on_record: (cells: string[], { lines: lastLine }) => {
         if (!isBlank(cells)) records.push({ cells, line: nextLine });
-        nextLine = lastLine + 1; // with `skip_empty_lines`, a record below a blank line would get its number
+        // With `skip_empty_lines`, this would not run for an empty line: the record below would get the line's number
+        nextLine = lastLine + 1;
       },
     });
   } catch (error) {

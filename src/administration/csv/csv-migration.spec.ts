@@ -2,8 +2,8 @@ import { expect, it } from '@jest/globals';
 import { arrangeValues } from './csv-migration.js';
 
 /**
- * Returns a row for each letter, with the positions 10, 20, 30 and so on. The first values of the result get the same
- * positions, in this order. If the result has more values, they get the next numbers: 31 after 30.
+ * Returns a row for each letter, with the positions 10, 20, 30 and so on. `arrangeValues` gives these positions to the
+ * first values of its result. Further values get the next numbers: 31 after 30.
  */
 const inTable = (values: string) =>
   Array.from(values, (value, index) => ({ value, position: String((index + 1) * 10) }));

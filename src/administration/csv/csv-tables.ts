@@ -1,4 +1,4 @@
-// The tables that are exported to CSV files and read from them.
+// The tables that `codes export` writes as CSV files, and whose CSV files `migrate new --from` reads.
 import type { Client } from 'pg';
 import { CODE_LIST_VALUE, COMMUNICATION_CODE, type Column, type Table } from '../../database/tables.js';
 

@@ -134,7 +134,7 @@ function listIssuerChecks(configuration: Configuration, issuerKeys: IssuerKeys, 
   const issuerChecks = configuration.OAUTH_ISSUER.map((issuer): Check => ({
     subject: 'issuer',
     needs: [],
-    impact: 'some', // tokens of other issuers are accepted. isEveryIssuerFaulty finds out if all issuers have faults
+    impact: 'some', // tokens of the other issuers are still accepted. If no issuer is left, isEveryIssuerFaulty sees it
     run: () => checkIssuer(issuer, issuerKeys),
   }));
   const tokenChecks = tokens.map((token, index): Check => ({

@@ -86,11 +86,11 @@ it.each([
   },
   { what: 'its key is not published', header: { kid: 'unknown' }, remedy: /key may have been withdrawn\.$/ },
   {
-    what: 'the published key does not verify it',
+    what: 'the published key does not verify its signature',
     header: {},
     remedy: /scope of your own API\. If use, key_ops or alg of .* correct the key\.$/,
   },
-])('has a remedy for a signature if $what', async ({ header, remedy }) => {
+])('has a remedy for a token if $what', async ({ header, remedy }) => {
   const unpublishedKey = await createSigningKey('RS256', 'rsa-1'); // the issuer publishes another key of this id
   const { alg, kid } = unpublishedKey;
   const [, claims, signature] = (await issuer.token({ key: unpublishedKey })).split('.');
@@ -122,8 +122,8 @@ it('shows the members of a refused token that may explain the refusal, and no me
   const { text: shown } = await checkToken(text);
   const members = JSON.parse(shown.slice(shown.indexOf('{'))) as Record<'header' | 'claims', object>;
   expect(new Set(Object.keys(members.header))).toEqual(new Set(['alg', 'typ', 'kid', 'nonce']));
-  const named = ['iss', 'aud', 'client_id', 'iat', 'exp', ...Object.keys(claims)];
-  expect(new Set(Object.keys(members.claims))).toEqual(new Set(named));
+  const shownClaims = ['iss', 'aud', 'client_id', 'iat', 'exp', ...Object.keys(claims)];
+  expect(new Set(Object.keys(members.claims))).toEqual(new Set(shownClaims));
 });
 
 it('shows at most 500 characters of the members, because a list of scopes may have any length', async () => {

@@ -84,7 +84,7 @@ const ENCRYPTED_REMEDY =
   'Auth0: switch off JSON Web Encryption of the API. Okta: switch off Access Token Encryption of the authorization ' +
   'server. Keycloak encrypts only ID tokens: send the access_token of its token endpoint.';
 const ASK_FOR_TOKEN = 'Ask the issuer for an access token of OAUTH_AUDIENCE, and copy all of it.';
-/** The remedies by reason. `describeFormFault` has those for `not-a-jwt`. All other reasons have ASK_FOR_TOKEN. */
+/** The remedies by reason. A reason without an entry has ASK_FOR_TOKEN, except `not-a-jwt` (`describeFormFault`). */
 const TOKEN_REMEDIES: Readonly<Partial<Record<RefusalReason, string>>> = {
   'too-long': 'Have the issuer put less into the token, such as fewer groups.',
   algorithm: `Have the issuer sign access tokens by one of ${ALGORITHMS.join(', ')}.`,

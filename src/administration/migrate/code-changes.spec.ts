@@ -42,7 +42,7 @@ describe('a planned change of the order of values', () => {
     expect(shown(before, planned)).toEqual([{ what: 'C', kind: 'removed', at: undefined, withdrawn: false }]);
   });
 
-  it('is reported as withdrawn, and the new order as planned, if the values will then have another order', () => {
+  it('is reported as withdrawn if another order is planned instead, and that order is reported as planned', () => {
     const after = rowsWith({ value: 'X', beginsAt: SOON }, { value: 'A' }, { value: 'B' });
     expect(shown(planned, after)).toEqual([
       { what: 'X A B', kind: 'order changed', at: SOON, withdrawn: false },

@@ -49,7 +49,7 @@ interface Versions {
 
 type ScheduledChange = Change & { readonly at: string };
 
-/** A change that is at least this many days ahead does not break clients. */
+/** A change that is at least this many days ahead does not break clients. docs/administrators.md names this number. */
 export const NOTICE_DAYS = 30;
 export const NOTICE_MS = NOTICE_DAYS * 86_400_000;
 const REMOVAL_BREAKS = 'orders and clients may still contain it';

@@ -9,7 +9,7 @@ import { type MigrationState, describeMissing } from './migration-state.js';
 import { type Plan, planDown } from './plan.js';
 import { undo } from './run-migrations.js';
 
-const COUNT = /^[1-9]\d{0,3}$/;
+const COUNT = /^[1-9]\d{0,3}$/; // such as 1 or 9999. If you change the limit, change the two messages below
 
 const CLOCK_SET_BACK =
   "The server's clock was set back between two migrations, so node-pg-migrate would undo other migrations than the " +

@@ -10,7 +10,7 @@ import { parseTimeOrDate } from '../cli/time.js';
 /** Nobody reads more lines. Many more would exceed the memory of a small container. */
 const MAX_SHOWN_CHANGES = 1_000;
 
-/** The changes of topic $1 since $2, or of the last 90 days. */
+/** The changes of topic $1 since $2, by default of 90 days. If you change the 90 days, change the two texts below. */
 const DRIFT = `from public.drift
   where topic = $1 and changed_at >= coalesce($2::timestamptz, now() - interval '90 days')`;
 

@@ -34,7 +34,7 @@ describe('a dry run whose work fails', () => {
     await expect(run((session) => session.query(sql))).rejects.toThrow(UNFINISHED);
   });
 
-  it('if a lock is not available, names a query that shows which session has the lock', async () => {
+  it('names a query that shows which session has the lock, if a lock is not available', async () => {
     const holder = await database.session();
     await holder.query('begin; lock table code_list');
     const waiting = run((session) => session.query('table code_list'), { lockMs: 1 });

@@ -65,7 +65,7 @@ export function explainFault(error: unknown, script: Script): OperatorError {
   return new MigrationFault(lines.join('\n  '), refusal.code);
 }
 
-/** Prefers PostgreSQL's own hint, which is about this error. Our hints are about errors of its kind. */
+/** Returns PostgreSQL's hint, which is about this error, else our hint, which is about all errors with its code. */
 function findHint(error: DatabaseError): string | undefined {
   return error.hint ?? (isAboutTransactions(error) ? ONE_TRANSACTION : findServerRemedy(error));
 }
@@ -82,7 +82,7 @@ function describePlace({ internalQuery, internalPosition }: DatabaseError, scrip
 }
 
 /**
- * Returns the line of a position, which PostgreSQL counts in characters. JavaScript's indexes count some of them twice.
+ * Returns the line of a position. PostgreSQL counts an emoji as one character, but JavaScript's indexes count two.
  * The loop makes no copy of the script, which may have 50 MB.
  */
 function findLine(position: number, sql: string): number {

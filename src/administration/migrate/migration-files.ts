@@ -21,8 +21,8 @@ const EMPTY = `${UP}\n\n\n${DOWN}\n\n`;
 const LIKE_UP = 'u?pu?'; // up, p, pu
 const LIKE_DOWN = 'd[own]{1,4}'; // down, dwon, don, dow
 /**
- * A line that was probably meant as a marker, but not a row of SQL such as `('Up migration'),`. If you widen this
- * pattern, `migrate up` may refuse a released file: run `npm run migrate -- check`.
+ * Matches a line that was probably meant as a marker, such as `-- Dwon migration`, but not a row of SQL such as
+ * `('Up migration'),`. If you widen it, `migrate up` may refuse a released file: run `npm run migrate -- check`.
  */
 const LIKE_A_MARKER = new RegExp(String.raw`^[^\w'(]*(?:${LIKE_UP}|${LIKE_DOWN})[\s_-]*migr`, 'i');
 /** A line that git writes if two branches changed the same lines. */
@@ -83,7 +83,7 @@ export async function createMigration(subject: string, text = EMPTY): Promise<st
 
 /**
  * Returns a name that comes after all `names`, even if one of them has a time in the future.
- * @param earliestMs the time in the name, unless it has to be later
+ * @param earliestMs the time in the name, unless `names` contains this time or a later one
  */
 export function chooseName(subject: string, names: readonly string[], earliestMs = Date.now()): string {
   const lastName = names.toSorted(compareNames).at(-1) ?? '';
@@ -116,7 +116,7 @@ export async function readMigration(name: string, folder = MIGRATIONS): Promise<
   return parseMigration(name, await readFile(toPath(name, folder)));
 }
 
-/** The text must have passed `findFault`. Without the line "-- Up Migration", `up` would begin at the first line. */
+/** The text must have passed `findFault`. Without the line "-- Up Migration", the SQL of `up` would begin at line 1. */
 export function parseMigration(name: string, bytes: Uint8Array): Migration {
   const lines = splitLines(bytes);
   const upAt = lines.findIndex((line) => line.trimEnd() === UP);
@@ -129,7 +129,7 @@ export function parseMigration(name: string, bytes: Uint8Array): Migration {
   };
 }
 
-/** Returns whether the SQL has more than white space, semicolons and `--` comments. A block comment is more. */
+/** Returns whether the SQL has more than white space, semicolons and `--` comments, such as a block comment. */
 export function hasStatement(sql: string): boolean {
   const sqlWithoutComments = sql.replaceAll(/--.*/g, '');
   return /[^\s;]/.test(sqlWithoutComments);
@@ -166,7 +166,7 @@ function findFault(bytes: Uint8Array): string | undefined {
   return findWrongMarker(lines);
 }
 
-/** Finds a marker that is misspelt, missing or in the wrong place. UP comes first, then perhaps DOWN, and no third. */
+/** Finds a marker that is misspelt, missing or in the wrong place. The right order is UP, then perhaps one DOWN. */
 function findWrongMarker(lines: readonly string[]): string | undefined {
   const markers: { readonly text: string; readonly line: number }[] = [];
   // PostgreSQL would take "-- Dwon migration" for a comment, and run the down migration together with the up migration

@@ -107,8 +107,8 @@ async function readCommitted(database: Database, limits: Partial<Limits>): Promi
     return await database.within(
       'read',
       async (session, manager) => ({
-        // `readSeen` must be the first, because it locks the code tables before the snapshot is taken. It ends with a
-        // rollback, which releases the lock. If TRUNCATE came then, a later reading would find the tables empty
+        // DANGER: keep `readSeen` first, and read no code table after it. It locks the tables, takes the snapshot, and
+        // then releases the locks. Without a lock, another session's TRUNCATE makes the tables look empty
         ...(await readSeen(session, manager)),
         nowMs: await readClock(session),
         revision: await attempt(session, () => readColumn(session, REVISION)),
@@ -136,7 +136,10 @@ async function readSeen(session: Session, manager: EntityManager): Promise<Seen>
   return { codes, keys };
 }
 
-/** Always rolls `read` back: so a failed query does not end the transaction, and no lock stays. Do not write in it. */
+/**
+ * Always rolls `read` back, so that a failed query does not end the transaction, and no lock stays. What `read` writes
+ * would be lost.
+ */
 async function attempt<T>(session: Session, read: () => Promise<T>): Promise<Attempt<T>> {
   await session.query('savepoint attempt');
   try {
@@ -192,13 +195,13 @@ function describeFaults({ codes, keys }: Seen): string[] {
  */
 function describeLostKeys(before: Committed, tried: Seen, after: Committed): string[] {
   if ('fault' in before.keys || 'fault' in tried.keys) return [];
-  const ends = mapEnds(tried.keys);
+  const triedEnds = mapEnds(tried.keys);
   const committedEnds = mapEnds(after.keys);
-  const noticedMs = before.nowMs + NOTICE_MS;
+  const noticeEndMs = before.nowMs + NOTICE_MS;
   const lost = before.keys.value.filter((key) => {
     const { identity } = key;
-    const expectedEndMs = Math.min(toEndMs(key), committedEnds.get(identity) ?? -Infinity, noticedMs);
-    return (ends.get(identity) ?? -Infinity) < expectedEndMs;
+    const expectedEndMs = Math.min(toEndMs(key), committedEnds.get(identity) ?? -Infinity, noticeEndMs);
+    return (triedEnds.get(identity) ?? -Infinity) < expectedEndMs;
   });
   if (lost.length === 0) return [];
   const clients = [...new Set(lost.map(({ client }) => client))].sort();

@@ -67,7 +67,7 @@ it('undoes nothing if another migration was applied after the list for `down` wa
   expect(await undo(['0100_first'])).toEqual(['0100_first']);
 });
 
-it('says what it has undone if a later migration of the list is not the one that was shown', async () => {
+it('says what it has undone if the next migration to undo is not the one that was shown', async () => {
   for (const name of ['0100_first', '0101_second', '0102_third']) copy.add(name, NOTHING, NOTHING);
   await applyPending(address);
   await expect(undo(['0102_third', '0100_first'])).rejects.toThrow(
@@ -88,7 +88,7 @@ it('undoes nothing if a migration that was shown is already undone', async () =>
   expect((await applied()).at(-1)).toBe('0100_first');
 });
 
-it('undoes in a new session if the session that read the list for `down` was lost before the answer', async () => {
+it('undoes in a new session if the session that read the list was lost before the operator answered', async () => {
   copy.add('0100_first', NOTHING, NOTHING);
   copy.add('0101_second', NOTHING, NOTHING);
   await applyPending(address);

@@ -29,8 +29,8 @@ import {
 import { assertOwner } from './migration-owner.js';
 
 /**
- * Runs the text in the setting. EXECUTE refuses commands that begin or end a transaction, and says where an error is.
- * The setting is emptied first, or each parallel worker would get a copy of up to 50 MB.
+ * Runs the SQL in the setting order_lookup.file. EXECUTE refuses to begin or end a transaction, and says where an error
+ * is. The setting is emptied first, or each parallel worker would get a copy of up to 50 MB.
  */
 const EXECUTE = `do $run$ declare file text := current_setting('order_lookup.file'); begin
   perform set_config('order_lookup.file', '', true);
@@ -58,7 +58,7 @@ type Strategies = NonNullable<RunnerOption['migrationLoaderStrategies']>;
 
 interface RunOptions {
   readonly direction: Direction;
-  /** The largest number of migrations. With the direction `down`, these are the last ones. */
+  /** How many migrations run at most: the first pending ones, or for the direction `down` the last applied ones. */
   readonly count: number;
   /** Called before each migration. Throws OperatorError if this migration must not run. */
   readonly check: (name: string) => void;
@@ -174,7 +174,7 @@ class MigrationRun {
     }
   }
 
-  /** Returns the statements of a migration. node-pg-migrate has then committed the migration before it. */
+  /** Returns the statements of a migration. node-pg-migrate calls `load` when the migration before is committed. */
   private async load(name: string): Promise<string[]> {
     const { session, options } = this;
     this.reportCommitted();
@@ -201,7 +201,7 @@ async function readAgain(name: string): Promise<Migration> {
   }
 }
 
-/** Makes node-pg-migrate call `load` when a migration runs. Its own loader would read all files before the first. */
+/** Makes node-pg-migrate call `load` when a migration runs. Its own loader would read all files at the start. */
 function loadSql(load: (name: string) => Promise<string[]>): Strategies {
   const addStatements = (path: string) => async (builder: MigrationBuilder) => {
     for (const statement of await load(basename(path, '.sql'))) builder.sql(statement);

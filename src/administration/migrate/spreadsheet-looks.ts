@@ -18,7 +18,7 @@ const DAYS = {
   monthNameSpaceYear: /^\p{Lu}\p{Ll}{2} \d{2}$/u, // Mrz 27
   eastAsianDay: /^(?:\d{4}\p{Lo} ?)?\d{1,2}\p{Lo} ?\d{1,2}\p{Lo}$/u, // 2026年3月2日
   numbersThenYear: new RegExp(String.raw`^\d{1,2}(?<separator>[-./])\d{1,2}\k<separator>${YEAR}$`, 'u'), // 01.02.2026
-  yearThenNumbers: /^\d{4}(?<dash>[-./])\d{1,2}\k<dash>\d{1,2}(?: \d{1,2}:\d{2}(?::\d{2})?)?$/u, // 2026-03-01 00:00
+  yearThenNumbers: /^\d{4}(?<mark>[-./])\d{1,2}\k<mark>\d{1,2}(?: \d{1,2}:\d{2}(?::\d{2})?)?$/u, // 2026-03-01 00:00
 };
 
 const TIME_OF_DAY = /^\d{1,2}:\d{2}(?::\d{2})?(?: ?[AP]M)?$/i; // 1:02 AM

@@ -8,7 +8,7 @@ export function createStatus(io: ProgramIo): Command {
   return new Command('status')
     .description('lists applied and pending migrations; status 1 if an applied migration has no file')
     .action(async () => {
-      // If a file has a name of a wrong form, its migration would be listed as missing, with the advice to pull
+      // First: if a file's name had a wrong form, we would list its migration as missing, and advise to search git
       await assertMigrations();
       const state = await withReading(readState, io.env);
       print(io, [...describeState(state), ...describeMissing(state)].join('\n'));

@@ -20,7 +20,7 @@ function mark(former: readonly Code[], added: readonly Code[]): string[] {
   return markUnusual(toRows(former), toRows([...former, ...added]));
 }
 
-describe('a code that resembles another code of its type', () => {
+describe('the mark that a new code resembles another code of its type', () => {
   it.each([
     { what: 'case', former: 'standard', added: 'STANDARD' },
     { what: 'case (SS is the capital form of ß)', former: 'Straße', added: 'STRASSE' },
@@ -38,7 +38,7 @@ describe('a code that resembles another code of its type', () => {
     { what: 'a letter and a digit that look alike', former: 'NO', added: 'N0' },
     { what: 'two letters that look alike', former: 'AIl', added: 'AlI' },
     { what: 'a quote', former: "O'Hare", added: 'O´Hare' },
-  ])('is marked if they differ only in $what', ({ former, added }) => {
+  ])('is set if the codes differ only in $what', ({ former, added }) => {
     expect(mark(inType('Typ', former), inType('Typ', added))).toContainEqual(
       `code type "Typ": "${added}" resembles "${former}"`,
     );
@@ -50,16 +50,16 @@ describe('a code that resembles another code of its type', () => {
     { what: 'a letter', former: 'A', added: 'B' },
     { what: 'the capitals L and I, although I looks like a small l', former: 'BALL', added: 'BAIL' },
     { what: 'a zero at the end of a whole number', former: '100', added: '10' },
-  ])('is not marked if they differ in $what', ({ former, added }) => {
+  ])('is not set if the codes differ in $what', ({ former, added }) => {
     expect(mark(inType('Typ', former), inType('Typ', added))).toEqual([]);
   });
 
-  it('is not marked if the other code is of another type, or if both codes were there before', () => {
+  it('is not set if the codes have different types, or if both codes were there before', () => {
     expect(mark(inType('One', 'A'), inType('Other', 'a'))).toEqual([]);
     expect(mark(inType('One', 'A', 'a'), inType('One', 'B'))).toEqual([]);
   });
 
-  it('is marked, too, if the same plan removes the other code', () => {
+  it('is set, too, if the same plan removes the other code', () => {
     const before = toRows(inType('Typ', '007', 'B'));
     const after = toRows(inType('Typ', '7', 'B'));
     expect(markUnusual(before, after)).toEqual(['code type "Typ": "7" resembles "007", which is removed']);

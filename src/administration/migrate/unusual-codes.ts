@@ -1,4 +1,4 @@
-// Finds texts that a migration adds and that are probably mistakes. Only people can decide, so the plan only asks.
+// Finds texts that a migration adds and that are probably mistakes. People decide, so the plan only shows a mark.
 import { groupBy } from '../../lookups/group-by.js';
 import type { CodeRows } from '../../lookups/code-rows.js';
 import { showInvisible } from '../cli/invisible-characters.js';
@@ -30,7 +30,8 @@ const TYPOGRAPHIC_QUOTE = /[\p{Pi}\p{Pf}\u201a\u201e]/u;
 export function markUnusual(before: CodeRows, after: CodeRows): string[] {
   const former = findTexts(before);
   const present = findTexts(after);
-  const namesByForm = groupNames([...new Map([...former, ...present]).values()]);
+  const all = new Map([...former, ...present]);
+  const namesByForm = groupNames([...all.values()]);
   const marks: string[] = [];
   for (const [identity, added] of present) {
     if (former.has(identity)) continue;

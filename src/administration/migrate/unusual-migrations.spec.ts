@@ -3,7 +3,7 @@ import { ALWAYS, type CodeRows } from '../../lookups/code-rows.js';
 import { markEarlyNames, markTimesWithoutZone } from './unusual-migrations.js';
 
 describe('a pending migration', () => {
-  it('is marked if its name is earlier than the name of an applied migration: the new name is a second after the last one', () => {
+  it('is marked if its name is earlier than an applied one: the proposed name is one second after all others', () => {
     const applied = ['0005_add_views', '20270103000000_ours', '20270101000000_first'];
     expect(markEarlyNames(['20270102000000_theirs', '20270104000000_new'], applied)).toEqual([
       '20270102000000_theirs: if it is applied nowhere yet, rename it to 20270104000001_theirs.sql. Its name is earlier ' +
@@ -11,7 +11,7 @@ describe('a pending migration', () => {
     ]);
   });
 
-  it('keeps its place among other marked migrations: their new names have the same order', () => {
+  it('that is marked with another one keeps its place: the proposed names have the same order', () => {
     const marks = markEarlyNames(['20270101000000_one', '20270102000000_two'], ['20270103000000_ours']);
     expect(marks.map((mark) => /rename it to (\S+)\./.exec(mark)?.[1])).toEqual([
       '20270103000001_one.sql',
@@ -25,7 +25,7 @@ describe('a pending migration', () => {
   });
 });
 
-/** Returns the marks of a migration that makes a code begin at a time. */
+/** Returns the marks of the migration `up`, which makes a code begin at the time `beginning`. */
 function markTimes(up: string, beginning: string): string[] {
   const record = { codeType: 'T', code: 'A', description: 'x', ...ALWAYS };
   const toRows = (validFromMs: number): CodeRows => ({
@@ -47,10 +47,10 @@ describe('a time in a migration', () => {
     ]);
   });
 
-  // A pattern could take ', 3, ' for a quoted text, or the zone of the first time for the zone of the second
+  // A wrong pattern takes `', 3, '` for a quoted text, or the zone of the first time for the zone of the second time
   it.each([
     { what: 'a number between two texts', up: `insert into t values ('orderType', 'X', 3, '2031-01-01')` },
-    { what: 'another time in a zone', up: `select timestamp '2030-01-01' at time zone 'UTC', 1, '2031-01-01'` },
+    { what: 'another time that has a zone', up: `select timestamp '2030-01-01' at time zone 'UTC', 1, '2031-01-01'` },
   ])('without a zone is marked after $what', ({ up }) => {
     expect(markTimes(up, '2031-01-01T00:00:00Z')).toEqual([expect.stringContaining(`'2031-01-01' has no time zone`)]);
   });
@@ -60,8 +60,8 @@ describe('a time in a migration', () => {
     { what: 'with UTC', up: `'2031-01-01 00:00 UTC'` },
     { what: 'with an offset', up: `'2031-01-01 00:00:00+00'` },
     { what: 'with the name of a zone', up: `'2031-01-01 00:00 Africa/Abidjan'` },
-    { what: 'with at time zone after it', up: `timestamp '2031-01-01 00:00' at time zone 'UTC'` },
-    { what: 'with a cast and at time zone after it', up: `('2031-01-01'::timestamp) at time zone 'UTC'` },
+    { what: 'with `at time zone` after it', up: `timestamp '2031-01-01 00:00' at time zone 'UTC'` },
+    { what: 'with a cast and `at time zone` after it', up: `('2031-01-01'::timestamp) at time zone 'UTC'` },
     { what: 'at which no code begins or ends', up: `'2032-01-01'` },
   ])('$what is not marked', ({ up }) => {
     expect(markTimes(up, '2031-01-01T00:00:00Z')).toEqual([]);

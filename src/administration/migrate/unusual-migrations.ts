@@ -27,7 +27,7 @@ export function markEarlyNames(pending: readonly string[], applied: readonly str
   for (const name of pending) {
     if (compareNames(name, lastApplied) > 0) continue;
     const subject = name.slice(name.indexOf('_') + 1);
-    // Without the present time, so that the plan stays the same: a label of docs/pipeline.md contains its hash
+    // 0 instead of the present time, so that each run makes the same plan: a label of docs/pipeline.md has its hash
     const laterName = chooseName(subject, names, 0);
     names.push(laterName); // so that the next new name comes after this one
     marks.push(
@@ -38,7 +38,10 @@ export function markEarlyNames(pending: readonly string[], applied: readonly str
   return marks;
 }
 
-/** Returns a sentence for each time without a zone in the migrations at which a value or code newly begins or ends. */
+/**
+ * Returns a sentence for each time without a zone in these migrations, if a value or code begins or ends at that time
+ * in the rows after them, but not in the rows before them.
+ */
 export function markTimesWithoutZone(migrations: readonly Migration[], before: CodeRows, after: CodeRows): string[] {
   const formerTimes = findTimes(before);
   const newTimes = new Set([...findTimes(after)].filter((timeMs) => !formerTimes.has(timeMs)));
@@ -48,7 +51,7 @@ export function markTimesWithoutZone(migrations: readonly Migration[], before: C
       const [literal] = match;
       const text = literal.slice(1, -1); // without the quotes
       const timeMs = Date.parse(`${text.replace('T', ' ')} UTC`); // with T, Date.parse refuses UTC
-      if (!newTimes.has(timeMs)) continue; // the text is no time, or no value or code begins or ends then
+      if (!newTimes.has(timeMs)) continue; // the text is no time, or no value or code newly begins or ends then
       const textAfter = up.slice(match.index + literal.length);
       if (ZONES.some((zone) => zone.test(text)) || AT_TIME_ZONE.test(textAfter)) continue;
       const line = up.slice(0, match.index).split('\n').length;

@@ -81,7 +81,7 @@ it('a write begins only after the former write has ended, so that writes use one
   expect(database.writes).toEqual([['1'], ['2', '3']]);
 });
 
-it('after a failed write the next write is tried, and the log has one line for two failures, and one for their end', async () => {
+it('after a failed write the next write is tried. The log says once that writes fail, and once that they work again', async () => {
   database.finishWrite = () => Promise.reject(new Error('permission denied'));
   for (const keyId of ['1', '2']) {
     keyUse.note(keyId);

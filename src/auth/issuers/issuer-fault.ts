@@ -5,7 +5,7 @@ export class IssuerFault extends Error {
   constructor(
     readonly found: string,
     readonly remedy: string,
-    /** The HTTP status, if the status is the fault; `timeout` if there was no whole answer in time. */
+    /** The HTTP status, if the status is the fault; `timeout` if the whole answer did not come in time. */
     readonly status?: number | 'timeout',
   ) {
     super(`${found}. ${remedy}`);
@@ -174,6 +174,7 @@ function findStatusRemedy(status: number): string {
     return 'Have the issuer, or the firewall in front of it, answer at this address without credentials';
   }
   if (status === 429) {
+    // The numbers are REFRESH_INTERVAL_MS and RETRY_INTERVAL_MS of key-set.ts
     return 'Have the issuer allow more requests: each replica asks every 35 s, and every 5 s after a failure';
   }
   if (status >= 500) return "The issuer, or the gateway in front of it, fails: call the issuer's team";

@@ -73,7 +73,7 @@ export class Issuer {
     this.keySet.stop();
   }
 
-  /** @returns all keys, even if the wanted one is not among them; undefined if the fetch failed: the key may exist */
+  /** @returns all keys, even if the wanted key is not among them. Undefined if the fetch failed: the key may exist */
   async findNewKeys(keyId: string): Promise<SigningKeys | undefined> {
     return this.keySet.findNewKeys(keyId);
   }

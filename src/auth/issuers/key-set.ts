@@ -12,11 +12,14 @@ import {
 } from './signing-keys.js';
 
 /**
- * The time between the starts of two fetches. A key is dropped after two answers without it, so after at most 56 s:
- * this interval, a fetch of 10 s, a pause of 1 s, and another fetch of 10 s. A minute is promised, so do not raise it.
+ * The time between the starts of two fetches. Do not raise it: docs/identity-providers.md promises that a withdrawn key
+ * is dropped within a minute. That takes up to 56 s: this interval, a fetch of 10 s, a pause of 1 s, a fetch of 10 s.
  */
 export const REFRESH_INTERVAL_MS = 35_000;
-/** The time between the starts of two fetches after a failure. Unknown key ids cause at most one fetch in this time. */
+/**
+ * The time between the starts of two fetches after a failure. Unknown key ids cause at most one fetch in this time.
+ * A message of issuer-fault.ts names this time and REFRESH_INTERVAL_MS.
+ */
 export const RETRY_INTERVAL_MS = 5_000;
 /** The least pause before a fetch by the timer. A fetch for an unknown key id or a new address does not wait for it. */
 const MIN_PAUSE_MS = 1_000;
@@ -121,7 +124,7 @@ export class KeySet {
     return hasLastFetchSucceeded ? this.keys : undefined;
   }
 
-  /** Waits for a running fetch. If the key is still unknown after that, fetches the keys, if a fetch is due. */
+  /** Waits for a running fetch. If the key is unknown after it, and a fetch is due, fetches the keys. */
   private async fetchIfUnknown(keyId: string): Promise<void> {
     await this.running; // this fetch may have begun before the key was published
     if (this.has(keyId)) return;

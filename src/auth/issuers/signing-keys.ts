@@ -8,12 +8,13 @@ const CURVE_ALGORITHMS = ['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
  * whoever can verify tokens can also sign tokens.
  */
 export const ALGORITHMS: readonly string[] = [...RSA_ALGORITHMS, ...CURVE_ALGORITHMS];
+/** The shortest RSA key whose signatures jose accepts (RFC 7518 section 3.3). */
+const MIN_RSA_BITS = 2048;
 export const NO_USABLE_KEY_REMEDY =
-  'The issuer has to publish public keys for signatures: RSA of at least 2048 bits, EC (P-256, P-384, P-521) or Ed25519';
+  `The issuer has to publish public keys for signatures: RSA of at least ${MIN_RSA_BITS} bits, ` +
+  'EC (P-256, P-384, P-521) or Ed25519';
 /** jose looks at every key for each token. A document of 1 MiB with 350,000 keys would block the process. */
 const MAX_KEYS = 1_000;
-/** The shortest RSA key whose signatures jose accepts (RFC 7518 section 3.3). */
-const MIN_RSA_BITS = 2_048;
 
 /**
  * The keys that verify tokens (RFC 7517 section 5). The object is never changed, only replaced. AccessTokensService

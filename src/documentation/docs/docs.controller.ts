@@ -63,7 +63,7 @@ export class DocsController {
     return answer;
   }
 
-  /** Allows the page to call the service, and the token endpoint of the issuer. */
+  /** Returns a policy that lets the page call the service and the issuer's token endpoint. */
   private formatPagePolicy(): string {
     const callableOrigins = ["'self'", ...this.findIssuerOrigins()];
     return [
@@ -78,7 +78,7 @@ export class DocsController {
     ].join('; ');
   }
 
-  /** Swagger UI signs in at the first issuer only. Returns the origin of its token endpoint, if that is known yet. */
+  /** Returns the origin of the first issuer's token endpoint, if it is known. Swagger UI asks no other issuer. */
   private findIssuerOrigins(): string[] {
     const [firstIssuer] = this.issuers.all;
     const tokenEndpoint = firstIssuer?.metadata?.token_endpoint;

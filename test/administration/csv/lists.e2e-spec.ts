@@ -152,9 +152,9 @@ describe('migrate new --from', () => {
     expect(findNewMigrations()).toEqual([]);
   });
 
-  it('inserts a value in the middle of a list, keeps values that the file lacks, and down restores all', async () => {
+  it('inserts a value into a list, keeps values that the file lacks, and `down` restores the list', async () => {
     const before = (await exportList('code-lists')).stdout;
-    const lackingCount = linesOf(before).length - 3; // not the header, and not Standard and Return, which the file has
+    const lackingCount = linesOf(before).length - 3; // without the header, and the file's values Standard and Return
     const path = writeCsvFile(
       `${VALUES_HEADER}\norderType,Standard,,\r\norderType,Transfer,2027-01-01T00:00:00+01:00,\norderType,Return,,\r\n`,
     );
@@ -261,7 +261,7 @@ describe('migrate new --from', () => {
       fault: /^line 6: its quotes are wrong/,
     },
     {
-      what: 'text after a quoted cell, below a line of only an empty cell with a line break',
+      what: 'text after a quoted cell, below a row that only has a line break in quotes',
       text: `${CODES_HEADER}\n"\n",,,,\nA,"B"x,c,,`,
       fault: /^line 4: its quotes are wrong/,
     },
@@ -316,7 +316,7 @@ interface ListCase {
   readonly line: fc.Arbitrary<string[]>;
   /** The lines of a file that is tried in addition to the generated files. */
   readonly example: string[][];
-  /** Lines that begin with one of these texts keep the order of the file in the table. */
+  /** In the table, the lines that begin with one of these texts have the order of the file. */
   readonly orderedBeginnings: readonly string[];
 }
 
@@ -346,7 +346,7 @@ const CASES: ListCase[] = [
 ];
 
 it.each(CASES)(
-  'up gives the table the rows and the order of any file of $name, and down restores the table',
+  'if any file of $name is applied, the table has the rows and the order of the file, and `down` restores the table',
   async ({ table, columns, line, example, orderedBeginnings }) => {
     await database.query(
       `insert into communication_code values ('a', 'a', 'x', null), ('a', 'B', 'y', '2027-01-01Z'),

@@ -83,7 +83,7 @@ it.each([
   expect(describeChanges(changes)).toContain(`    ${line}`);
 });
 
-it('a plan does not mention the column for a code without a note', () => {
+it('a plan does not mention the column for a new code without a note', () => {
   const changes = findChanges(toCodes(), toCodes(null), Date.now());
   expect(describeChanges(changes)).toContain('    + codeType "T", code "A", description "D" added');
 });

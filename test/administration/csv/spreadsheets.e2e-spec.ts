@@ -20,7 +20,8 @@ afterAll(() => database.drop());
 async function readRowsAfter(text: string): Promise<readonly Row[]> {
   const path = join(folder, 'list.csv');
   writeFileSync(path, text);
-  const { up } = await compareWithTable(client, await readCsvFile(path), false);
+  const isComplete = false; // codes that the file lacks stay
+  const { up } = await compareWithTable(client, await readCsvFile(path), isComplete);
   await client.query(up.join('\n'));
   return readRows(client, COMMUNICATION_CODE);
 }
@@ -50,7 +51,7 @@ describe('migrate new --from a file of a spreadsheet', () => {
     expect(new Set(rows)).toEqual(new Set(lines.map((_line, index) => row(`C${index}`))));
   });
 
-  it('clears valid_until of a code if its row ends before this column', async () => {
+  it('clears valid_until of a code if its row in the file ends before this column', async () => {
     await database.query(`insert into communication_code values ('T', 'C', 'D', null, '2030-01-01Z')`);
     expect(await readRowsAfter('code_type,code,description,valid_from,valid_until\nT,C,D')).toEqual([row('C')]);
   });
@@ -61,7 +62,7 @@ describe('migrate new --from a file of a spreadsheet', () => {
       what: 'columns in another order',
       text: 'description,valid_until,code,code_type\r\nD,,C,T\r\n',
     },
-    { what: 'a cleared column', text: 'code_type,,code,description\r\nT,,C,D\r\n' },
+    { what: 'a column whose name and cells were cleared', text: 'code_type,,code,description\r\nT,,C,D\r\n' },
     {
       what: 'lines that contain only separators',
       text: 'code_type,code,description\r\n,,\r\nT,C,D\r\n,,\r\n , ,\r\n',
@@ -92,13 +93,15 @@ describe('migrate new --from a file of a spreadsheet', () => {
     expect(await readRowsAfter(text)).toEqual([row('C', { description: 'New', ...times })]);
   });
 
-  it('accepts a text that a spreadsheet has changed: later, plan asks whether this text is meant', async () => {
+  // `plan` asks whether such a text is meant (test/administration/migrate/plan.e2e-spec.ts)
+  it('accepts a text that a spreadsheet has changed', async () => {
     expect(await readRowsAfter('code_type,code,description\nT,1.23457E+17,#NAME?')).toEqual([
       row('1.23457E+17', { description: '#NAME?' }),
     ]);
   });
 
   it('refuses a row with one comma too many, and names all faults of the file with their lines', async () => {
+    // After the header and an empty line, the first of these rows takes the lines 3 to 6
     const rows = ['T,A,"1\r\n2\r\n\r\n3",', 'T,B,D,,more', 'T,C,D,1.1.2027', 'T,C,E,'];
     const text = `code_type,code,description,valid_from\r\n\r\n${rows.join('\r\n')}`;
     expect((await findRefusal(text)).split('\n')).toEqual([

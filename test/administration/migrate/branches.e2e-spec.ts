@@ -96,7 +96,7 @@ it.each([
   { order: 'ours first', branches: ['ours', 'theirs'] },
   { order: 'theirs first', branches: ['theirs', 'ours'] },
 ])(
-  'branches with new migrations may be merged in any order, also if a database already has the later one: $order',
+  'two branches may be merged in either order, also if a database already has the later migration: $order',
   async ({ branches }) => {
     checkoutNew('theirs');
     const theirs = await commitNewList('theirs');
@@ -132,7 +132,7 @@ it('if a migration was reverted in git, a new one with the same subject is appli
   const reverted = await commitNewList('ours');
   expect(await migrate(database, 'up')).toMatchObject({ stdout: `applied  ${reverted}\n` });
   git('revert --no-edit HEAD');
-  // Nobody has undone the reverted file in this database
+  // The revert has deleted the file, but the database still has the migration
   expect(await migrate(database, 'status')).toMatchObject({
     status: 1,
     stdout: expect.stringContaining(`git log --all -- migrations/${reverted}.sql`),

@@ -47,7 +47,7 @@ describe('migrate drift', () => {
     copy.add('0100_add', `insert into code_list (name) values ('added');`);
     await migrateUp();
     expect(await migrate('drift')).toEqual(NO_DRIFT);
-    // The history has two rows of the migration: the list, and the row of pgmigrations
+    // The migration has two rows in the history: one for the new list, and one for its name in pgmigrations
     const added = `select database_user as by, migration
       from change_history where new_row ->> 'name' in ('added', '0100_add')`;
     const recorded = { by: person, migration: '0100_add' };
@@ -110,7 +110,7 @@ describe('migrate drift', () => {
     expect(stdout).not.toContain('key_hash');
   });
 
-  it('lists a rename by hand until migrations have changed both rows, with the old and with the new name', async () => {
+  it('lists a rename by hand until migrations have written both the old name and the new name', async () => {
     await database.query(
       `update code_list_value set value = 'Fridge' where value = 'Refrigerated';
        insert into communication_code values ('T', 'N', 'by hand')`,
@@ -121,7 +121,7 @@ describe('migrate drift', () => {
        update code_list_value set value = 'Cold' where value = 'Fridge';`,
     );
     await migrateUp();
-    const half = await migrate('drift'); // no migration has written the row with the former name
+    const half = await migrate('drift'); // no migration has written a row with the old name yet
     expect(half.stdout).toMatch(/^\S+ .*"Refrigerated".* → .*"Fridge".*\n$/);
     copy.add(
       '0101_whole',

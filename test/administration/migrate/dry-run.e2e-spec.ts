@@ -33,7 +33,7 @@ function addSlowFile(sql: string): void {
 }
 
 describe('a plan, while others use the database,', () => {
-  it('does not block the revocation of a key or the change of a code that no migration touches', async () => {
+  it('blocks neither the revocation of a key nor a change of codes, if no migration touches their tables', async () => {
     const keys = await Promise.all(['Acme', 'Other'].map((client) => issueKey(database, { client })));
     addSlowFile('create table slow ()');
     const planning = plan();
@@ -95,8 +95,8 @@ describe('a plan, while others use the database,', () => {
   });
 });
 
-describe('the session of a plan ends, and leaves no lock,', () => {
-  it('if the plan is killed', async () => {
+describe('a plan leaves no session, and so no lock,', () => {
+  it('if it is killed', async () => {
     addSlowFile('lock table communication_code');
     const running = copy.start('migrate', 'plan');
     await untilMigrationSleeps(running.ended);
@@ -116,7 +116,7 @@ describe('the session of a plan ends, and leaves no lock,', () => {
       what: 'PostgreSQL ends its session',
       end: () => database.query(`select pg_terminate_backend(pid) ${FROM_OUR_SESSIONS}`),
     },
-  ])('if $what', async ({ end }) => {
+  ])('if $what, and its message names the migration', async ({ end }) => {
     const proxy = await Proxy.before(database.urlOf('order_lookup_owner'));
     copy.environment = { DATABASE_URL: proxy.url };
     addSlowFile('lock table communication_code');

@@ -96,7 +96,7 @@ describe('a faulty migration is refused', () => {
       message: /^0100_x\.sql: .*"code_list_value_is_clean_text_of_256_characters"\n {2}Failing row .*$/,
     },
     {
-      kind: '20,000 rows that the message does not repeat, and then a wrong row',
+      kind: '20,000 equal rows, which the message does not repeat',
       up: `insert into communication_code values\n${LONG_ROW.repeat(20_000)}('A', ' ', 'x');`,
       message: /^0100_x\.sql: [^]{0,1500}$/,
     },
@@ -123,7 +123,7 @@ describe('a faulty migration is refused', () => {
     expect(await readContents()).toEqual(before);
   });
 
-  // Only `up` writes pgmigrations
+  // This migration fails when node-pg-migrate writes its row into pgmigrations. `plan` writes no such row
   it('by up, while plan accepts it: set transaction read only', async () => {
     copy.add('0100_x', 'set transaction read only;');
     expect(await planUp(address)).toMatchObject({ migrations: ['0100_x'], refusals: [] });
@@ -134,7 +134,7 @@ describe('a faulty migration is refused', () => {
     { what: 'U+00A0', sql: 'insert\u00a0into code_list values (1);', shown: String.raw`near "insert\u00a0into"` },
     { what: 'U+200B', sql: 'select 1;\n\u200bselect 1;', shown: String.raw`near "\u200bselect"` },
     { what: 'U+FEFF', sql: 'select 1;\n\nselect nope\ufeff;', shown: String.raw`column "nope\ufeff"` },
-  ])('with the line and the escape of an invisible character: $what', async ({ sql, shown }) => {
+  ])('with the line of an invisible character, which the message shows as an escape: $what', async ({ sql, shown }) => {
     copy.add('0100_x', sql);
     const line = 1 + sql.split('\n').length;
     const message = expect.objectContaining({

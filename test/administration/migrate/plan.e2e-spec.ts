@@ -33,7 +33,7 @@ const INSERT_TRANSFER = `insert into code_list_value (code_list, value) values (
 
 const HALF_A_YEAR_MS = 182 * 86_400_000;
 
-/** Returns SQL for a midnight in UTC: so many days after the beginning of this day. The database's clock decides. */
+/** Returns SQL for the midnight (UTC) with which today began, plus this many days. The database's clock decides. */
 function inDays(days: number): string {
   return `date_trunc('day', now(), 'UTC') + interval '${days} days'`;
 }
@@ -110,7 +110,7 @@ order-scheduling
     expect(await readContents()).toEqual(before);
   });
 
-  it('effective times; and if a value ends within 30 days by the clock of the database, that this can break clients', async () => {
+  it('effective times, and a "!" if a value ends within 30 days by the clock of the database', async () => {
     copy.add(
       '21000101000000_schedule',
       `update code_list_value set valid_until = ${inDays(5)} where value = 'Best';
@@ -179,7 +179,7 @@ order-scheduling
     }
   });
 
-  it('that the effect is unknown, if a value of an enum must be committed first', async () => {
+  it('that the effect is unknown if a migration uses an enum value that an earlier one adds', async () => {
     await database.query(`create type m as enum ('a'); alter type m owner to order_lookup_owner`);
     copy.add('21000101000000_extend', `alter type m add value 'b';`);
     copy.add('21000101000001_use', `select 'b'::m;`);

@@ -1,4 +1,5 @@
-// The "hello world" of Nest's manual on Express, with the body of the order update. All ratios are to this server.
+// The "hello world" of Nest's manual on Express, with the body of the order update. Each ratio of the benchmark is the
+// cost of a request to a server, divided by the cost of a request to this server.
 import 'reflect-metadata';
 import { readFileSync } from 'node:fs';
 import { Controller, Get, Injectable, Module } from '@nestjs/common';

@@ -1,4 +1,4 @@
-// The lowest possible cost: Node.js's own server with one ready Buffer, without routes and credentials.
+// The server with the lowest possible cost: Node.js's own, with one ready Buffer, without routes and credentials.
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
