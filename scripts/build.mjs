@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Returns whether dist/ was made from this src/. Each source map contains the text of its source (inlineSources). */
+/** Returns whether dist/ has each file of this src/. The source maps contain the sources. Deleted files may remain. */
 export function isBuilt() {
   const { assets } = readJson('nest-cli.json').compilerOptions;
   const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(isCompiled);

@@ -1,6 +1,6 @@
 // Writes the version of package.json into the files that cannot read it themselves. `npm version` runs this script.
 // With --check it writes nothing, and fails if a file has another version.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 
@@ -27,7 +27,6 @@ const isCheck = process.argv.includes('--check');
 const differingFiles = [];
 for (const [name, before] of Object.entries(PLACES)) {
   const path = join(PROJECT, name);
-  if (!existsSync(path)) continue;
   const text = readFileSync(path, 'utf8');
   const place = new RegExp(`(?<=${before.source})${VERSION}`, `g${before.flags}`);
   if (text.search(place) === -1) throw new Error(`${name} has no place for the version: ${place.source}`);

@@ -54,7 +54,7 @@ async function makeSnapshot(
   try {
     assertAreas(rows);
   } catch (error) {
-    const consequence = 'Until this is corrected, callers get the former answers.';
+    const consequence = 'Until this is corrected, callers get the former answers, or 503 from a replica that starts.';
     throw new OperatorError(`The committed codes cannot be served: ${toMessage(error)}. ${consequence}`);
   }
   return new CodeIndex(rows).snapshotAt(timeMs ?? nowMs);

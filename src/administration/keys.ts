@@ -274,7 +274,7 @@ function parseDuration(text: string): Interval {
   const unit = UNITS[text.slice(-1)];
   const isAmount = /^[1-9]\d{0,3}$/.test(amount); // 1 to 9999
   if (unit === undefined || !isAmount) {
-    throw new InvalidArgumentError(`Write a number and a unit, such as 90d (${UNITS_HELP}).`);
+    throw new InvalidArgumentError(`Write a number from 1 to 9999 and a unit, such as 90d (${UNITS_HELP}).`);
   }
   return `${amount} ${unit}`;
 }

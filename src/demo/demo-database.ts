@@ -41,9 +41,11 @@ export class DemoDatabase {
       return new DemoDatabase(new PostgresServer(await findPrograms(), folder));
     } catch (error) {
       const { message } = error as Error;
-      const remedies = [findStartRemedy(message) ?? '', isRoot ? 'Or run the demo as another user than root.' : ''];
-      const sentence = message.endsWith('.') ? message : `${message}.`;
-      throw new StartError(`The database of the demo does not start. ${[sentence, ...remedies].join(' ').trim()}`);
+      const sentences = ['The database of the demo does not start.', message.endsWith('.') ? message : `${message}.`];
+      const remedy = findStartRemedy(message);
+      if (remedy !== undefined) sentences.push(remedy);
+      if (isRoot) sentences.push('As root, you can also run the demo as another user.');
+      throw new StartError(sentences.join(' '));
     }
   }
 

@@ -7,8 +7,8 @@ const CACHE_CONTROL = 'private, max-age=0, stale-if-error=86400';
 /** The length of a tag: 132 bits. If tags were much shorter, two contents could get the same tag. */
 const TAG_CHARACTERS = 22;
 /**
- * A body up to this size is a string: Node.js sends it together with the header, but copies it for each response. A
- * larger body is a Buffer, which all responses share.
+ * A body up to this size is a string, which Node.js sends with the header, but copies for each response. A larger body
+ * is a Buffer, which all responses share. If you lower this, lower LARGE_ANSWER_BYTES of codes-snapshot.ts, too.
  */
 const MAX_TEXT_BYTES = 16 * 1024;
 

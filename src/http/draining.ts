@@ -9,7 +9,7 @@ import type { ApiServer } from './api-server.js';
  * the grace periods of deploy/kubernetes and docker-compose.yml, too: otherwise the platform kills the process first.
  */
 const CLOSE_TIMEOUT_MS = 4_000;
-const LOOK_INTERVAL_MS = 20;
+const LOOK_INTERVAL_MS = 20; // if you change it, change LOOK_INTERVAL_MS of draining.e2e-spec.ts, too
 
 @Injectable()
 export class Draining implements BeforeApplicationShutdown {

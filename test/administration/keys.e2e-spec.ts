@@ -135,7 +135,7 @@ it.each([
   {
     words: ['issue', '--client', 'c', '--expires-in', '0d'],
     reason: new RegExp(
-      String.raw`'--expires-in <TIME>' argument '0d' is invalid\. Write a number and a unit, such as 90d \(${UNITS}\)\.`,
+      String.raw`'--expires-in <TIME>' argument '0d' is invalid\. Write a number from 1 to 9999 and a unit, such as 90d \(${UNITS}\)\.`,
     ),
   },
   { words: ['issue', '--client', 'c', '--expires-in', '90'], reason: /'90' is invalid/ },

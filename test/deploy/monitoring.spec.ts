@@ -54,7 +54,7 @@ it.each(rules)('each sum and join of $alert lists its labels, and the labels of 
   expect(rule.expr).not.toMatch(/\b(?:sum|min|max|count|group|avg)\b(?! by \()/); // for example sum(x)
 });
 
-it('the alerts on calls count only calls of the operations, and not the health checks of balancers', () => {
+it('alerts and panels that select operations count no other paths, such as those that balancers check', () => {
   const patterns = expressions.flatMap(([, expr]) =>
     [...expr.matchAll(/operation=~"([^"]*)"/g)].map(([, pattern]) => pattern),
   );

@@ -65,7 +65,7 @@ export async function flipCodes(
   };
   const isOver = (): boolean => {
     if (report.faults.length >= MAX_FAULTS) return true;
-    const isSeen = report.seen.plain > 1 && report.seen.flipped > 1;
+    const isSeen = report.seen.plain > 0 && report.seen.flipped > 0;
     const isEnough = report.replies >= wanted && report.flips >= LEAST_FLIPS;
     return isSeen && isEnough;
   };

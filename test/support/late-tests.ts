@@ -4,14 +4,14 @@ import { clearTimeout, setTimeout } from 'node:timers';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals';
 
 /** Keep it above WAIT_LIMIT_MS of waiting.ts, whose error says more, and below the limits of time-limits.ts. */
-const SAID_AFTER_MS = 50_000;
+const NAMED_AFTER_MS = 50_000;
 
 let timer: NodeJS.Timeout | undefined;
 
 function watch(what: string): void {
   clearTimeout(timer);
-  const sentence = `Still running after ${SAID_AFTER_MS / 1_000} s, ${expect.getState().testPath}: ${what}`;
-  timer = setTimeout(() => process.stderr.write(`\n${sentence}\n`), SAID_AFTER_MS).unref();
+  const sentence = `Still running after ${NAMED_AFTER_MS / 1_000} s, ${expect.getState().testPath}: ${what}`;
+  timer = setTimeout(() => process.stderr.write(`\n${sentence}\n`), NAMED_AFTER_MS).unref();
 }
 
 function stopWatching(): void {

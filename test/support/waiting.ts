@@ -6,8 +6,8 @@ import { clearTimeout, setTimeout } from 'node:timers';
 const SAID_AFTER_MS = 30_000;
 
 /**
- * The time after which a wait of a test fails, and says what never came. On a quiet machine no wait takes 20 s. Keep
- * this limit below those of time-limits.ts, because Jest's error at those limits does not say for what the test waited.
+ * The time after which a wait of a test fails, and says what never came. On a quiet machine no wait takes 20 s. Keep it
+ * below the times of late-tests.ts and time-limits.ts, whose messages do not say for what the test waits.
  */
 export const WAIT_LIMIT_MS = 45_000;
 

@@ -222,6 +222,7 @@ function loadSql(load: (name: string) => Promise<string[]>): Strategies {
 /** Explains an error from before the first migration. */
 function explainStart(error: unknown, session: Session): unknown {
   if (findRefusal(error)?.code === LOCK_NOT_AVAILABLE) {
+    // `lock_timeout` of RUNNER_SESSION
     return new OperatorError('Another run of migrations did not end within two minutes. Try again later.');
   }
   const explained = explainLoss(error, session);

@@ -28,6 +28,7 @@ const MIN_PAUSE_MS = 1_000;
  * docs/identity-providers.md names this time.
  */
 const MIN_WITHDRAWAL_MS = 1_000;
+/** The longest time for which a caller waits for a fetch. */
 const MAX_CALLER_WAIT_MS = 2_000;
 /** Keys of this age are not used any more, even if the issuer cannot be reached. */
 const MAX_AGE_SECONDS = 24 * 3_600;
