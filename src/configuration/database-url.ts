@@ -98,7 +98,7 @@ function parseConnectionString(text: string, subject: string): ConnectionFields 
   // With this option, `parse` prints no warning about sslmode. If the text has uselibpqcompat, too, `parse` throws
   const useLibpqCompat = !text.includes('uselibpqcompat=');
   const parsed = readOrThrow(() => parse(replaceSystemAuthorities(text), { useLibpqCompat }), describe);
-  const { password } = parsed; // a text, while the type of `toClientConfig` also allows a function
+  const { password } = parsed; // not of `toClientConfig`, whose type also allows a function
   const { ssl, ...fields } = readOrThrow(() => toClientConfig(parsed), describe);
   const { host, port, user, database, options, application_name } = fields;
   const tls = toTlsOptions(ssl, parsed);

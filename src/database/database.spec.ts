@@ -103,7 +103,7 @@ describe('the sessions of one process', () => {
     await end();
   });
 
-  it('are not used after a refused login, even if they are still open, until a login succeeds', async () => {
+  it('are not used any more after a refused login: only those of a later login are', async () => {
     const owner = await createDatabase();
     const role = `rotated_${owner.name}`;
     await owner.query(`create role ${role} login password 'first'`);

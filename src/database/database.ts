@@ -49,8 +49,8 @@ export class Database implements OnApplicationShutdown {
   ) {}
 
   /**
-   * False before the first login, and while the program ends. After a refused login, the next attempt makes this value
-   * false, until a login succeeds.
+   * False before the first login, and while the program ends. The first attempt after a refused login closes all
+   * sessions: from then on the value is false, until a login succeeds.
    */
   get isLoggedIn(): boolean {
     return this.source.isInitialized && !this.isClosing;

@@ -27,7 +27,7 @@ export class Session extends Client {
     });
   }
 
-  /** Ends the session immediately, even if a query still waits for its answer. PostgreSQL rolls back. */
+  /** Ends the session immediately, even if a query waits. Unless COMMIT was sent, PostgreSQL rolls back. */
   abandon(): void {
     void this.end(); // if a query is active, pg destroys the socket
   }

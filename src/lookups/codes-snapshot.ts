@@ -9,8 +9,8 @@ const MAX_SMALL_ANSWERS_BYTES = 20 * 1024 ** 2;
 /** An estimate of the memory that a small answer takes besides its body and its key. */
 const ANSWER_ENTRY_BYTES = 1024;
 /**
- * An answer of this size or more stays until its snapshot ends. If you set it above MAX_TEXT_BYTES of answer.ts, the
- * cache may drop a Buffer and make it again, many times, and slow readers keep each of these copies in memory.
+ * An answer of this size or more stays until its snapshot ends. Never set it above MAX_TEXT_BYTES (answer.ts): a cache
+ * would drop such a body and make it again, and slow readers would keep every copy in memory.
  */
 const LARGE_ANSWER_BYTES = 16 * 1024;
 
@@ -137,12 +137,8 @@ export class CodesSnapshot {
     const valuesByList = groupBy(inForce, ({ codeList }) => codeList);
     const members = properties
       .filter((property) => property.area === area)
-      .map(({ property, codeList }) => {
-        const names = (valuesByList.get(codeList) ?? []).map(({ value }) => value);
-        return `${JSON.stringify(property)}:${JSON.stringify(names)}`;
-      });
-    // JSON.stringify of an object would put properties whose names look like numbers first
-    return new Answer(Buffer.from(`{${members.join(',')}}`));
+      .map(({ property, codeList }) => [property, (valuesByList.get(codeList) ?? []).map(({ value }) => value)]);
+    return new Answer(Buffer.from(JSON.stringify(Object.fromEntries(members))));
   }
 
   private makeCommunicationCodes(filters: Filters): Answer {

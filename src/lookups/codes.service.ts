@@ -35,7 +35,7 @@ export class CodesService {
       collect: (gauge) => gauge.set(this.countCodesInForce()),
     });
     metrics.addGauge({
-      name: 'next_moment_timestamp_seconds', // dashboards use this name, so never rename it
+      name: 'next_moment_timestamp_seconds', // "moment" is an old word for an effective time
       help: 'The next time at which a code begins or ends; 0 if there is none',
       collect: (gauge) => {
         const nextMs = this.topic.value?.nextEffectiveTimeMs(this.clock.now()) ?? Infinity;

@@ -1,11 +1,10 @@
 import { Module } from '@nestjs/common';
-import { DatabaseModule } from '../database/database.module.js';
 import { LookupsModule } from '../lookups/lookups.module.js';
 import { HealthService } from './health.service.js';
 import { ManagementServer } from './management.server.js';
 
 @Module({
-  imports: [DatabaseModule, LookupsModule],
+  imports: [LookupsModule],
   providers: [HealthService, ManagementServer],
 })
 export class ManagementModule {}

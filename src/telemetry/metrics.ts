@@ -2,7 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { version } from './version.js';
 
-/** All other clients are counted together as `other`, because each client's label adds a series for each status. */
+/** So many clients have series of their own, one for each status. Further clients are counted together as `other`. */
 const MAX_NAMED_CLIENTS = 1_000;
 const OTHER_CLIENTS = 'other';
 /**
@@ -45,8 +45,8 @@ interface RequestSeries {
 }
 
 /**
- * The metrics of the service. Put no key, token, subject or free text into a label. If you rename a metric, also rename
- * it in the dashboards and alerts of deploy/.
+ * The metrics of the service. Put no key, token, subject or free text into a label. Do not rename a metric: operators
+ * have copied the dashboards and alerts of deploy/.
  */
 @Injectable()
 export class Metrics implements OnModuleInit {

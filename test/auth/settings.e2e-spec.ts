@@ -96,7 +96,7 @@ it('RATE_LIMIT_PER_MINUTE counts every request with a valid key, also those that
 interface Refusal {
   readonly what: string;
   readonly reason: string;
-  /** The client of the token that the log line names. */
+  /** The member `tokenClient` of the log line. */
   readonly tokenClient?: string;
   readonly status: number;
   readonly credential: string;

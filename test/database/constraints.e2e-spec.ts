@@ -231,7 +231,7 @@ describe('the tables refuse content that the service could not serve:', () => {
 });
 
 describe('the tables accept', () => {
-  it('the revocation of a key whose client violates a constraint that is newer than the key', async () => {
+  it('that a key is revoked, even if a constraint that was added later refuses its client', async () => {
     const constraint = 'api_key_client_has_no_invisible_characters';
     const [found] = await database.query<{ definition: string }>(
       'select pg_get_constraintdef(oid) as definition from pg_constraint where conname = $1',

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { DatabaseStart } from '../../src/demo/database-start.js';
 import type { PostgresServer } from '../../src/demo/postgres-server.js';
 import { listen } from '../support/ports.js';
-import { IS_STARTING } from '../support/postgres-protocol.js';
+import { IS_STARTING, encodeRefusal } from '../support/postgres-protocol.js';
 import { nextEvent } from '../support/waiting.js';
 
 const WRITTEN_AT_MS = Date.UTC(2026, 10, 30);
@@ -67,6 +67,14 @@ it('asks a server that repairs its data again for a minute', async () => {
   });
   await expect(openSession()).rejects.toThrow('the database system is starting up');
   expect(attempts).toBe(times.length);
+});
+
+it('leaves a server alone that refuses the session because it has too many clients', async () => {
+  listener.on('connection', (socket) => {
+    socket.once('data', () => socket.end(encodeRefusal('53300', 'sorry, too many clients already')));
+  });
+  await expect(openSession()).rejects.toThrow('does not start: sorry, too many clients already.');
+  expect(removeStaleLockFile).not.toHaveBeenCalled();
 });
 
 it('removes a lock file whose server does not answer when the file is older than 10 s', async () => {

@@ -1,8 +1,10 @@
-/** PostgreSQL's answer while it repairs its data: an ErrorResponse with the SQLSTATE 57P03. */
-export const IS_STARTING = encodeMessage('E', 'SFATAL\0C57P03\0Mthe database system is starting up\0\0');
-
-function encodeMessage(type: string, text: string): Buffer {
+/** Returns the answer of a PostgreSQL server that refuses a session: an ErrorResponse with this SQLSTATE. */
+export function encodeRefusal(code: string, message: string): Buffer {
+  const text = `SFATAL\0C${code}\0M${message}\0\0`;
   const length = Buffer.alloc(4);
   length.writeInt32BE(length.byteLength + text.length);
-  return Buffer.concat([Buffer.from(type), length, Buffer.from(text)]);
+  return Buffer.concat([Buffer.from('E'), length, Buffer.from(text)]);
 }
+
+/** PostgreSQL's answer while it repairs its data. */
+export const IS_STARTING = encodeRefusal('57P03', 'the database system is starting up');

@@ -30,7 +30,7 @@ interface ProgramOptions {
   readonly notes: string;
 }
 
-/** If "--" is missing, do not read the options from npm's variables `npm_config_…`: .npmrc sets them, too. */
+/** npm puts these options into `npm_config_…`. Do not read them there: .npmrc sets them, too, and nobody typed those. */
 const NPM_RULE = 'Without "--", npm reads the options itself and does not pass them on.';
 
 export function createProgram({ name, commands, notes }: ProgramOptions, { stdout }: ProgramIo): Command {

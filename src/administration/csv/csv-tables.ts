@@ -40,6 +40,8 @@ export async function readRows(client: Client, { name, columns, order }: Table):
 /** Returns SQL for a column as text. `to_jsonb` writes a time by ISO 8601, whatever `datestyle` is. */
 function toText(column: Column): string {
   const { name } = column;
-  const text = isTime(column) ? `pg_catalog.to_jsonb(${name} at time zone 'UTC') #>> '{}' || 'Z'` : `${name}::text`;
+  const text = isTime(column)
+    ? `(pg_catalog.to_jsonb(${name} at time zone 'UTC') #>> '{}'::text[]) || 'Z'::text`
+    : `${name}::text`;
   return `coalesce(${text}, '')`;
 }

@@ -36,9 +36,9 @@ const TOLERATED_OFFSET_MS = CLOCK_SKEW_SECONDS * 1000;
 /** Assumes that the database reads its clock halfway between the query and its answer. */
 export async function checkClock(session: Session): Promise<CheckResult> {
   const askedAtMs = Date.now();
-  const { rows } = await session.query<{ ms: string }>('select extract(epoch from clock_timestamp()) * 1000 as ms');
+  const { rows } = await session.query<{ seconds: string }>('select extract(epoch from clock_timestamp()) as seconds');
   const middleMs = (askedAtMs + Date.now()) / 2;
-  const offsetMs = middleMs - Number(rows[0]?.ms);
+  const offsetMs = middleMs - Number(rows[0]?.seconds) * 1000;
   if (Math.abs(offsetMs) < NOTICEABLE_OFFSET_MS) return ok("this machine's clock agrees with the database's");
   const text = describeOffset(offsetMs);
   return Math.abs(offsetMs) < TOLERATED_OFFSET_MS ? warning(text, CLOCK_REMEDY) : fault(text, CLOCK_REMEDY);
@@ -65,7 +65,7 @@ export async function checkMigrations(session: Session): Promise<CheckResult> {
 /** One row for each table of $1: the rights of the present role, or null if the table is missing. */
 const RIGHTS = `
   select
-    current_user as role,
+    quote_ident(current_user::text) as role, -- a remedy contains it as SQL
     name as table,
     has_table_privilege(id, 'select') as "canRead",
     has_table_privilege(id, 'insert, update, delete, truncate') as "canWrite" -- one of these rights is enough
@@ -101,8 +101,8 @@ export async function checkRole(session: Session): Promise<CheckResult> {
 }
 
 /**
- * Selects an `alter … owner` for each table, view and function of a wrong owner, except parts of extensions. A wrong
- * owner owns one of the tables $1, and is not order_lookup_owner. If that role does not exist, no owner is wrong.
+ * If a role other than order_lookup_owner owns one of the tables $1, selects an `alter … owner` for each table, view and
+ * function of this role in `public`, except parts of extensions. Selects nothing if there is no order_lookup_owner.
  */
 const WRONG_OWNERS = `
   with wrong_owner as (

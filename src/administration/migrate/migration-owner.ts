@@ -10,14 +10,14 @@ import { commandLine } from '../cli/program.js';
  */
 const OWNERSHIP = `
   select
-    current_user::text as role,
+    quote_ident(current_user::text) as role,
     owner.id::regrole::text as owner,
     schema.nspowner::regrole::text as "schemaOwner",
     pgmigrations is null as "isFirst",
     case
       when owner.id = me.oid then true
       -- PostgreSQL lets a superuser set every role. But before the first migration, a superuser in the connection
-      -- string is probably a mistake. So it must be a member of the owner, as other roles must
+      -- string is probably a mistake. So this superuser, too, must be a member of the owner
       when pgmigrations is null and me.rolsuper then
         exists (select from pg_auth_members where roleid = owner.id and member = me.oid)
       else pg_has_role(owner.id, $1)
@@ -75,8 +75,7 @@ function describeRemedy({ role, owner, ownerIsMember }: Ownership, knowsSetOptio
   if (role === DOCUMENTED_OWNER) {
     return `${commandLine('doctor')} prints the statements that give the tables to ${role}.`;
   }
-  // An owner that is a member of this role cannot be granted to it. If the owner is a superuser, the grant would let
-  // this role act as a superuser
+  // PostgreSQL refuses a grant in a circle. And if the owner is a superuser, the grant would make this role one
   if (ownerIsMember) return `Connect as ${owner}.`;
   const grant = `grant ${owner} to ${role}${knowsSetOption ? ' with set true' : ''};`;
   return `Connect as ${owner}, or run as an administrator: ${grant}`;

@@ -8,7 +8,7 @@ export function createStatus(io: ProgramIo): Command {
   return new Command('status')
     .description('lists applied and pending migrations; status 1 if an applied migration has no file')
     .action(async () => {
-      // First: if a file's name had a wrong form, we would list its migration as missing, and advise to search git
+      // `readState` ignores files whose names have a wrong form. It would list their migrations as missing
       await assertMigrations();
       const state = await withReading(readState, io.env);
       print(io, [...describeState(state), ...describeMissing(state)].join('\n'));

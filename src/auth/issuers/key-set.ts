@@ -116,7 +116,8 @@ export class KeySet {
 
   /**
    * Fetches the keys if the key id is unknown, unless the last fetch began less than 5 s ago. Waits at most 2 s.
-   * @returns all keys, with or without the wanted key; undefined if the fetch failed or goes on: the key may exist
+   * @returns all keys, with or without the wanted key. Undefined if the fetch failed or still runs: then nobody knows
+   * whether the key exists
    */
   async findNewKeys(keyId: string): Promise<SigningKeys | undefined> {
     await waitAtMost(MAX_CALLER_WAIT_MS, this.fetchIfUnknown(keyId)); // does not end a longer fetch

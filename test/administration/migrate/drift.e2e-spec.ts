@@ -110,7 +110,7 @@ describe('migrate drift', () => {
     expect(stdout).not.toContain('key_hash');
   });
 
-  it('lists a rename by hand until migrations have written both the old name and the new name', async () => {
+  it('lists a rename by hand until migrations have written a row with the old name and one with the new name', async () => {
     await database.query(
       `update code_list_value set value = 'Fridge' where value = 'Refrigerated';
        insert into communication_code values ('T', 'N', 'by hand')`,

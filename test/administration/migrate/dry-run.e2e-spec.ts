@@ -85,7 +85,7 @@ describe('a plan, while others use the database,', () => {
     return planning;
   }
 
-  it('ends with one sentence if another session does not release a lock', async () => {
+  it('says that nothing was changed, and what to do, if another session does not release a lock', async () => {
     copy.add('0100_add', `insert into code_list (name) values ('added');`);
     const holder = await database.session();
     await holder.query('begin; lock table code_list in exclusive mode');
