@@ -15,7 +15,7 @@ export type Service = Awaited<ReturnType<typeof startService>>;
 
 /**
  * Starts the service with the variables of the environment. A start that fails ends the process with status 1.
- * @param processEnd the ProcessEnd that will stop the service. Its type is not imported: imports.spec.ts refuses circles
+ * @param processEnd the ProcessEnd that will stop the service. Its type would be an import in a circle
  */
 export async function startFromEnvironment(processEnd: { watch: (service: Service) => void }): Promise<void> {
   try {

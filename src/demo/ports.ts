@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, type Server, createServer } from 'node:net';
 
-/** Lets a server listen on 127.0.0.1, on the wanted port or, if that is not possible, on any free port. Returns the port. */
+/** Lets a server listen on 127.0.0.1, on the wanted port or, if that fails, on any free port. Returns the port. */
 export async function listenPreferably(server: Server, wanted: number): Promise<number> {
   server.listen(wanted, '127.0.0.1');
   try {

@@ -130,8 +130,8 @@ export class FollowedTopic<T, Rows = unknown> {
   private async followOnce(signal: AbortSignal): Promise<boolean> {
     try {
       const answer = await this.poll();
-      // `unprepared` has the revision of `served` if somebody changed content while the triggers were switched off. Then
-      // the answer does not show which content the database has, so do not confirm `served`
+      // If somebody changes content while the triggers are off, `unprepared` has the revision of `served`. Then the
+      // answer does not show which content the database has, so do not confirm `served`
       if (answer.revision !== this.unprepared?.revision) {
         this.unprepared = undefined; // the database has other content now
         this.confirm(answer);
@@ -190,7 +190,7 @@ export class FollowedTopic<T, Rows = unknown> {
     metrics.snapshotReloads.inc({ topic: topic.name, result: 'loaded' });
   }
 
-  /** Reads in one transaction. Throws after lockMs of `poll` (transactions.ts) if ALTER TABLE or others lock a table. */
+  /** Reads in one transaction. Throws if ALTER TABLE or others lock a table for lockMs of `poll`. */
   private read(): Promise<Reading<Rows>> {
     const { topic, database } = this.options;
     return database.within('poll', async (session, manager) => {

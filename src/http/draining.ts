@@ -5,8 +5,8 @@ import { Configuration } from '../configuration/configuration.js';
 import type { ApiServer } from './api-server.js';
 
 /**
- * This limit applies twice: before the port closes, and after that. With 3 s for the rest, docs/operators.md promises an
- * end after 11 s. If you raise it, raise the 11 s there and all grace periods in deploy/ and docker-compose.yml.
+ * This limit applies twice: before the port closes, and after that. docs/operators.md adds 3 s for the rest: 11 s. If
+ * you raise it, raise the 11 s there and all grace periods in deploy/ and docker-compose.yml.
  */
 const CLOSE_TIMEOUT_MS = 4_000;
 const LOOK_INTERVAL_MS = 20; // if you change it, change LOOK_INTERVAL_MS of draining.e2e-spec.ts, too

@@ -452,6 +452,16 @@ describe('an issuer', () => {
     { what: 'no issuer', members: { issuer: undefined }, fault: 'names no issuer, so it is no metadata document' },
     { what: 'another issuer', members: { issuer: 'https://b' }, fault: 'names the issuer "https://b", not https://a' },
     {
+      what: 'another issuer, of whose name 200 characters are shown',
+      members: { issuer: 'b'.repeat(201) },
+      fault: `names the issuer "${'b'.repeat(200)}", not https://a`,
+    },
+    {
+      what: 'a key set over plain http, of whose path 100 characters are shown',
+      members: { jwks_uri: `http://a/${'b'.repeat(100)}` },
+      fault: /: http:\/\/a\/b{99}\. A jwks_uri/,
+    },
+    {
       what: 'its name with a slash at the end',
       members: { issuer: 'https://a/' },
       fault: 'has to be exactly the iss of the tokens',

@@ -1,4 +1,4 @@
-// Tests how long the demo waits for a server. The server is an object with a lock file, and a port that a test listens on.
+// Tests how long the demo waits for a server. The server is an object with a lock file, and the test has its port.
 import { type Server, type Socket, createServer } from 'node:net';
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { DatabaseStart } from '../../src/demo/database-start.js';

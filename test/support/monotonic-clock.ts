@@ -1,5 +1,5 @@
 // The services in this process measure ages and pauses by `performance.now()`. These functions replace it by Jest's
-// fake clock. It begins at zero, so call them before the first service starts. Otherwise earlier times lie in the future.
+// fake clock, which begins at zero. So call them before the first service starts, or earlier times lie in the future.
 import { jest } from '@jest/globals';
 
 /** Everything that Jest can fake in Node.js, except `performance`. */

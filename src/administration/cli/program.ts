@@ -30,7 +30,7 @@ interface ProgramOptions {
   readonly notes: string;
 }
 
-/** npm puts these options into `npm_config_…`. Do not read them there: .npmrc sets them, too, and nobody typed those. */
+/** npm puts these options into `npm_config_…`. Do not read them there: .npmrc may set them, too. */
 const NPM_RULE = 'Without "--", npm reads the options itself and does not pass them on.';
 
 export function createProgram({ name, commands, notes }: ProgramOptions, { stdout }: ProgramIo): Command {

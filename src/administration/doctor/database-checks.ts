@@ -101,8 +101,8 @@ export async function checkRole(session: Session): Promise<CheckResult> {
 }
 
 /**
- * If a role other than order_lookup_owner owns one of the tables $1, selects an `alter … owner` for each table, view and
- * function of this role in `public`, except parts of extensions. Selects nothing if there is no order_lookup_owner.
+ * If a role other than order_lookup_owner owns one of the tables $1, selects an `alter … owner` for each table, view
+ * and function of this role in `public`, except parts of extensions. Selects nothing if there is no order_lookup_owner.
  */
 const WRONG_OWNERS = `
   with wrong_owner as (

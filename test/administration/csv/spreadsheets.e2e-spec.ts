@@ -112,6 +112,11 @@ describe('migrate new --from a file of a spreadsheet', () => {
     ]);
   });
 
+  it('shows the first sixty characters of a cell that it refuses', async () => {
+    const text = `code_type,code,description,valid_from\r\nT,A,D,${'x'.repeat(61)}`;
+    expect(await findRefusal(text)).toContain(`line 2: valid_from is "${'x'.repeat(60)}". A time such as`);
+  });
+
   it('refuses text in a column whose name was cleared', async () => {
     expect(await findRefusal('code_type,,code,description\r\nT,lost,C,D')).toMatch(/^line 2: its field 2 is "lost"/);
   });
