@@ -92,14 +92,14 @@ it.each([
   expect(() => parse(url)).toThrow('DATABASE_URL names several hosts: name one that leads to the primary');
 });
 
-it.each(['sslrootcert=system&sslmode=disable', 'sslmode=no-verify&sslrootcert=system', 'sslmode=&sslrootcert=system'])(
-  'refuses sslrootcert=system with a weaker mode, as libpq does: %s',
-  (parameters) => {
-    expect(() => parse(`postgres://u:p@db.example/orders?${parameters}`)).toThrow(
-      'DATABASE_URL has sslrootcert=system, which needs sslmode=verify-full',
-    );
-  },
-);
+it.each([
+  ...['sslrootcert=system&sslmode=disable', 'sslmode=no-verify&sslrootcert=system', 'sslmode=&sslrootcert=system'],
+  ...['sslrootcert=system&sslmode', 'sslrootcert=system&ssl%6Dode=disable', 'sslrootcert=system&\nsslmode=disable'],
+])('refuses sslrootcert=system with a weaker mode, as libpq does: %s', (parameters) => {
+  expect(() => parse(`postgres://u:p@db.example/orders?${parameters}`)).toThrow(
+    'DATABASE_URL has sslrootcert=system, which needs sslmode=verify-full',
+  );
+});
 
 describe('a password of DATABASE_URL_FILE', () => {
   const file = join(useTestFolder(), 'database-url');

@@ -33,7 +33,6 @@ const FORM =
 /** The parts of a connection string. `new URL` would throw for an unescaped password such as `pass/word`. */
 const PARTS = /^\w+:\/\/(?<authority>[^/?]*)(?<path>[^?]*)\??(?<query>.*)$/s;
 const SYSTEM_AUTHORITIES = /(?<=[?&])sslrootcert=system(?=&|$)/;
-const WEAKER_MODE = /[?&]sslmode=(?!verify-full(?:&|$))/;
 const SEVERAL_HOSTS_IN_PARAMETER = /[?&]host=[^&]*,/; // such as postgres:///orders?host=one.example,two.example
 
 /** Parameters that may contain an @, such as `user=name@tenant`. */
@@ -89,15 +88,15 @@ function parseConnectionString(text: string, subject: string): ConnectionFields 
   if (hasSeveralHosts(text)) {
     throw new Error(`${subject} names several hosts: name one that leads to the primary, such as HAProxy or PgBouncer`);
   }
-  if (SYSTEM_AUTHORITIES.test(text) && WEAKER_MODE.test(text)) {
-    throw new Error(
-      `${subject} has sslrootcert=system, which needs sslmode=verify-full: correct sslmode or leave it out`,
-    );
-  }
   const describe = (error: NodeJS.ErrnoException) => `${subject} ${describeFault(error)}`;
   // With this option, `parse` prints no warning about sslmode. If the text has uselibpqcompat, too, `parse` throws
   const useLibpqCompat = !text.includes('uselibpqcompat=');
   const parsed = readOrThrow(() => parse(replaceSystemAuthorities(text), { useLibpqCompat }), describe);
+  if (SYSTEM_AUTHORITIES.test(text) && parsed.sslmode !== 'verify-full') {
+    throw new Error(
+      `${subject} has sslrootcert=system, which needs sslmode=verify-full: correct sslmode or leave it out`,
+    );
+  }
   const { password } = parsed; // not of `toClientConfig`, whose type also allows a function
   const { ssl, ...fields } = readOrThrow(() => toClientConfig(parsed), describe);
   const { host, port, user, database, options, application_name } = fields;
@@ -144,7 +143,9 @@ function hasSeveralHosts(text: string): boolean {
  * CAs of Node.js and NODE_EXTRA_CA_CERTS.
  */
 function replaceSystemAuthorities(text: string): string {
-  return text.replace(SYSTEM_AUTHORITIES, 'sslmode=verify-full');
+  if (!SYSTEM_AUTHORITIES.test(text)) return text;
+  // At the beginning, so that `parse` takes another sslmode from the text, if it has one
+  return text.replace(SYSTEM_AUTHORITIES, '').replace('?', '?sslmode=verify-full&');
 }
 
 /**

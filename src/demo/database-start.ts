@@ -57,7 +57,7 @@ export class DatabaseStart {
         if (attempt === START_ATTEMPTS) throw this.describeFailure(failure);
       }
     } catch (error) {
-      await this.server.stop();
+      await this.server.stop().catch(() => undefined); // `error` says more
       throw error;
     }
   }
@@ -81,7 +81,7 @@ export class DatabaseStart {
       if (session) return session;
       const { lockFile } = this.server;
       if (!lockFile) return undefined;
-      const isStale = Date.now() > lockFile.writtenAtMs + STALE_LOCK_FILE_MS;
+      const isStale = Math.abs(Date.now() - lockFile.writtenAtMs) > STALE_LOCK_FILE_MS; // the clock may have been set back
       if (isStale) {
         // The file contains a process id. If another program has this id now, PostgreSQL would take it for the server
         this.server.removeStaleLockFile();

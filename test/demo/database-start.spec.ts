@@ -77,10 +77,14 @@ it('leaves a server alone that refuses the session because it has too many clien
   expect(removeStaleLockFile).not.toHaveBeenCalled();
 });
 
-it('removes a lock file whose server does not answer when the file is older than 10 s', async () => {
+it.each([
+  { what: 'is older than 10 s', limitMs: 10_000, pastLimitMs: 10_001 },
+  { what: 'is of a time more than 10 s ahead', limitMs: -10_000, pastLimitMs: -10_001 },
+])('removes a lock file that $what, if its server does not answer', async ({ limitMs, pastLimitMs }) => {
+  removeStaleLockFile.mockClear();
   lockFile = { processId: 1, port: 0, writtenAtMs: WRITTEN_AT_MS };
-  const now = jest.spyOn(Date, 'now').mockReturnValueOnce(WRITTEN_AT_MS + 10_000);
-  now.mockReturnValueOnce(WRITTEN_AT_MS + 10_001).mockReturnValue(Infinity);
+  const now = jest.spyOn(Date, 'now').mockReturnValueOnce(WRITTEN_AT_MS + limitMs);
+  now.mockReturnValueOnce(WRITTEN_AT_MS + pastLimitMs).mockReturnValue(Infinity);
   await expect(openSession()).rejects.toThrow('its server accepts no session');
   expect([now.mock.calls.length, removeStaleLockFile.mock.calls.length]).toEqual([2, 1]);
 });

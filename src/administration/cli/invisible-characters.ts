@@ -18,6 +18,11 @@ export function showInvisible(text: string): string {
   return text.replace(INVISIBLE_CHARACTERS, escapeCharacter).replace(CONTROL_CHARACTERS, escapeCharacter);
 }
 
+/** Returns the text with each control character written out, except line breaks. Use it for all that people read. */
+export function showControlCharacters(text: string): string {
+  return text.replace(CONTROL_CHARACTERS, (character) => (character === '\n' ? character : escapeCharacter(character)));
+}
+
 function escapeCharacter(character: string): string {
   const hex = Number(character.codePointAt(0)).toString(16);
   return hex.length <= 4 ? `\\u${hex.padStart(4, '0')}` : `\\u{${hex}}`;

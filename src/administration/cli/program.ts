@@ -3,7 +3,7 @@ import { DatabaseError } from 'pg';
 import { findRemedy } from '../../database/database-errors.js';
 import { toMessage } from '../../telemetry/error-message.js';
 import type { Terminal } from './ask.js';
-import { showInvisible } from './invisible-characters.js';
+import { showControlCharacters, showInvisible } from './invisible-characters.js';
 
 /** The arguments, variables, streams and status of a program: those of `process`, or those that a test gives. */
 export interface ProgramIo {
@@ -61,8 +61,9 @@ export async function runProgram(program: Command, io: ProgramIo): Promise<void>
   }
 }
 
+/** Prints text for people. The text may contain what others have written, and a terminal obeys control characters. */
 export function print(io: ProgramIo, text: string): void {
-  io.stdout.write(`${text}\n`);
+  io.stdout.write(`${showControlCharacters(text)}\n`);
 }
 
 export function printJson(io: ProgramIo, value: unknown): void {

@@ -65,8 +65,8 @@ function selectLast(state: MigrationState, count: number): readonly string[] {
   return names;
 }
 
-function showPlan({ env, stdout }: ProgramIo, plan: Plan, isFull: boolean): void {
-  const title = `To undo in ${describeTarget(env)}: ${plan.migrations.join(', ')}`;
+function showPlan(io: ProgramIo, plan: Plan, isFull: boolean): void {
+  const title = `To undo in ${describeTarget(io.env)}: ${plan.migrations.join(', ')}`;
   const lines = [title, ...describeEffects(plan, { isFull })];
-  stdout.write(`${lines.join('\n')}\n\n`); // an empty line before the question or the outcome
+  print(io, `${lines.join('\n')}\n`); // an empty line before the question or the outcome
 }
