@@ -79,7 +79,7 @@ function findBrokenRules(configuration: Configuration, quoted: readonly string[]
   });
 }
 
-/** Finds unknown names that begin with OAUTH_. If OAUTH_REQUIRED_SCOP were ignored, no scope would be required. */
+/** Finds unknown names that begin with OAUTH_. If a misspelt OAUTH_REQUIRED_SCOPE were ignored, no scope would be required. */
 function findUnknownVariables(environment: NodeJS.ProcessEnv): readonly string[] {
   const knownNames = variableNames.filter((name) => name.startsWith('OAUTH_'));
   return Object.entries(environment)

@@ -27,7 +27,7 @@ export const queryAt = async (url: string, sql: string): Promise<Record<string, 
 
 /**
  * Creates a copy of the migrated template, or an empty database. The default server is the one that all test files
- * share. PostgreSQL copies a template for one session at a time, so a lock makes the workers wait.
+ * share. A lock lets one worker at a time copy the template.
  */
 export async function createDatabase({
   migrated = true,
@@ -67,9 +67,10 @@ export async function createDatabase({
       await client.connect();
       return client;
     },
-    /** Returns the number of sessions that wait for a lock of the table. */
+    /** Returns the number of sessions that wait for a lock of the table. In other databases it has the same oid. */
     countWaiting: async (table: string): Promise<number> => {
-      const waiting = `select from pg_locks where not granted and relation = '${table}'::regclass`;
+      const waiting = `select from pg_locks where not granted and relation = '${table}'::regclass
+        and database = (select oid from pg_database where datname = current_database())`;
       return (await pool.query(waiting)).rows.length;
     },
     /** Adds a value at the end of a list. */

@@ -107,8 +107,8 @@ async function readCommitted(database: Database, limits: Partial<Limits>): Promi
     return await database.within(
       'read',
       async (session, manager) => ({
-        // DANGER: keep `readSeen` first, and read no code table after it. It locks the tables, takes the snapshot, and
-        // then releases the locks. Without a lock, another session's TRUNCATE makes the tables look empty
+        // DANGER: keep `readSeen` first, and read no code table after it. It locks the tables before the snapshot, and its
+        // rollback releases the locks. If another session then truncates a table, the snapshot sees it empty
         ...(await readSeen(session, manager)),
         nowMs: await readClock(session),
         revision: await attempt(session, () => readColumn(session, REVISION)),
@@ -160,8 +160,8 @@ function compare(
   after: Committed,
 ): Plan {
   const { missing, applied } = before.state;
-  const isEmpty = applied.length === 0 && 'fault' in before.codes; // then callers have nothing that they could lose
-  const former = isEmpty ? { value: NO_CODES } : before.codes;
+  const isNewDatabase = applied.length === 0 && 'fault' in before.codes; // callers have nothing that they could lose
+  const former = isNewDatabase ? { value: NO_CODES } : before.codes;
   const refusals = [...describeUnread(former), ...describeFaults(tried), ...describeLostKeys(before, tried, after)];
   const areBothRead = 'value' in former && 'value' in tried.codes;
   const changes = areBothRead ? findChanges(former.value, tried.codes.value, tried.nowMs) : [];
@@ -190,13 +190,13 @@ function describeFaults({ codes, keys }: Seen): string[] {
 }
 
 /**
- * Names the clients whose keys the migrations revoke, delete or change, or make end earlier. An end after NOTICE_DAYS
- * breaks nobody. If somebody else made a key end meanwhile, that end is no fault of the migrations.
+ * Names the clients whose keys the migrations revoke, delete or change, or make end earlier. A key that still ends 30
+ * days from now (NOTICE_MS) is not named, and no key that somebody else has revoked meanwhile.
  */
 function describeLostKeys(before: Committed, tried: Seen, after: Committed): string[] {
   if ('fault' in before.keys || 'fault' in tried.keys) return [];
-  const triedEnds = mapEnds(tried.keys);
-  const committedEnds = mapEnds(after.keys);
+  const triedEnds = mapEnds(tried.keys.value);
+  const committedEnds = mapEnds('value' in after.keys ? after.keys.value : before.keys.value);
   const noticeEndMs = before.nowMs + NOTICE_MS;
   const lost = before.keys.value.filter((key) => {
     const { identity } = key;
@@ -208,8 +208,8 @@ function describeLostKeys(before: Committed, tried: Seen, after: Committed): str
   return [`callers will be refused: keys of ${clients.join(', ')}`];
 }
 
-function mapEnds(keys: Attempt<readonly KeyInForce[]>): Map<string, number> {
-  return new Map('value' in keys ? keys.value.map((key) => [key.identity, toEndMs(key)]) : []);
+function mapEnds(keys: readonly KeyInForce[]): Map<string, number> {
+  return new Map(keys.map((key) => [key.identity, toEndMs(key)]));
 }
 
 function toEndMs({ endsAtSeconds }: KeyInForce): number {

@@ -88,6 +88,14 @@ it('undoes nothing if a migration that was shown is already undone', async () =>
   expect((await applied()).at(-1)).toBe('0100_first');
 });
 
+it('says which migration is not applied any more if another run has undone all', async () => {
+  await database.query('create table kept as select * from pgmigrations; delete from pgmigrations');
+  await expect(undo(['0101_second', '0100_first'])).rejects.toThrow(
+    '0101_second is not applied any more: another run has undone it.',
+  );
+  await database.query('insert into pgmigrations select * from kept; drop table kept');
+});
+
 it('undoes in a new session if the session that read the list was lost before the operator answered', async () => {
   copy.add('0100_first', NOTHING, NOTHING);
   copy.add('0101_second', NOTHING, NOTHING);

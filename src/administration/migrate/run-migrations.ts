@@ -13,7 +13,7 @@ import {
   MIGRATION_SESSION,
   SET_CATALOG_PATH,
   RUNNER_SESSION,
-  settingsText,
+  formatSettings,
 } from '../../database/transactions.js';
 import { OperatorError, toMessage } from '../../telemetry/error-message.js';
 import { withDatabase } from '../cli/connection.js';
@@ -29,8 +29,8 @@ import {
 import { assertOwner } from './migration-owner.js';
 
 /**
- * Runs the SQL in the setting order_lookup.file. EXECUTE refuses to begin or end a transaction, and says where an error
- * is. The setting is emptied first, or each parallel worker would get a copy of up to 50 MB.
+ * Runs the SQL that the setting order_lookup.file contains: a `do` block takes no parameters. EXECUTE lets the SQL end no
+ * transaction. The setting is emptied first, or each parallel worker of PostgreSQL would get a copy of up to 50 MB.
  */
 const EXECUTE = `do $run$ declare file text := current_setting('order_lookup.file'); begin
   perform set_config('order_lookup.file', '', true);
@@ -81,7 +81,7 @@ export function applyPending(
  * Undoes these migrations, the newest first. A person has agreed to exactly these.
  * @throws OperatorError if these are no longer the last migrations
  */
-export function undo(
+export async function undo(
   database: Database,
   names: readonly string[],
   reportUndone: (name: string) => void = ignore,
@@ -100,7 +100,11 @@ export function undo(
         `${outcome}. Run this again.`,
     );
   };
-  return run(database, { direction: 'down', count: names.length, check, report: reportUndone });
+  const undone = await run(database, { direction: 'down', count: names.length, check, report: reportUndone });
+  if (undone.length < names.length) {
+    throw new OperatorError(`${names[undone.length]} is not applied any more: another run has undone it.`);
+  }
+  return undone;
 }
 
 /** Returns the statements that run a migration. The transaction must have begun. */
@@ -108,7 +112,7 @@ export function toStatements(script: Script, { serverVersion }: Session, limits?
   const name = escapeLiteral(script.title.replace(/\.sql$/, ''));
   const settings = [
     MIGRATION_SESSION, // first, because its `reset all` would undo the other settings
-    settingsText('migration', serverVersion, limits),
+    formatSettings('migration', serverVersion, limits),
     `set local order_lookup.migration = ${name}`,
   ].join('; ');
   return [
