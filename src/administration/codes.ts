@@ -57,7 +57,7 @@ async function makeSnapshot(
     const consequence = 'Until this is corrected, callers get the former answers, or 503 from a replica that starts.';
     throw new OperatorError(`The committed codes cannot be served: ${toMessage(error)}. ${consequence}`);
   }
-  return new CodeIndex(rows).snapshotAt(timeMs ?? nowMs);
+  return new CodeIndex(rows).getSnapshot(timeMs ?? nowMs);
 }
 
 function formatAnswers(snapshot: CodesSnapshot): string {
@@ -67,7 +67,7 @@ function formatAnswers(snapshot: CodesSnapshot): string {
 
 function formatAnswer(snapshot: CodesSnapshot, area: AnyArea): string {
   const isScheduling = area === ORDER_SCHEDULING;
-  const answer = isScheduling ? snapshot.communicationCodes({}) : snapshot.supportedValues(area);
+  const answer = isScheduling ? snapshot.getCommunicationCodes({}) : snapshot.getSupportedValues(area);
   return String(answer.body);
 }
 

@@ -6,7 +6,7 @@ import type { Session } from '../database/session.js';
 import { OperatorError } from '../telemetry/error-message.js';
 import { readColumn, withReading, withWriting } from './cli/connection.js';
 import { showInvisible } from './cli/invisible-characters.js';
-import { type ProgramIo, commandLine, print, printJson } from './cli/program.js';
+import { type ProgramIo, formatCommandLine, print, printJson } from './cli/program.js';
 
 /**
  * An SQL expression for the state of a key, by the database's clock. A key in the state `rotated` still works until
@@ -59,7 +59,7 @@ export function createIssue(io: ProgramIo): Command {
       .option('--json', 'print JSON for programs')
       .action(async ({ client, expiresIn, json }: IssueOptions) => {
         if (client === undefined) {
-          throw new OperatorError(`Say whose key it is: ${commandLine('keys', 'issue --client "Acme TMS"')}`);
+          throw new OperatorError(`Say whose key it is: ${formatCommandLine('keys', 'issue --client "Acme TMS"')}`);
         }
         const issued = await changeKeys(io.env, (session) =>
           insertKey(session, { client, lifetime: expiresIn ?? null }),
@@ -169,11 +169,11 @@ export function createRotate(io: ProgramIo): Command {
   return new Command('rotate')
     .description('issues a second key of the same client and lifetime, and sets when the first key is revoked')
     .argument('<KEY_ID>')
-    .option('--overlap <TIME>', `how long both keys are in force, such as 7d (${UNITS_HELP})`, parseDuration, '7 days')
+    .option('--overlap <TIME>', `how long both keys are valid, such as 7d (${UNITS_HELP})`, parseDuration, '7 days')
     .option('--json', 'print JSON for programs')
     .action(async (id: string, { overlap, json }: RotateOptions) => {
       const { issued, former } = await rotateKey(io.env, id, overlap);
-      const end = `The first one, ${former.id}, is in force until ${former.endsAt.toISOString()}.`;
+      const end = `The first one, ${former.id}, is valid until ${former.endsAt.toISOString()}.`;
       if (json) printJson(io, { ...issued, former: { id: former.id, endsAt: former.endsAt } });
       else print(io, `${describeIssued('Second key', issued)}\n${end}`);
     });
@@ -190,9 +190,11 @@ function rotateKey(address: DatabaseAddress, id: string, overlap: Interval) {
 
 async function explainRefusedRotation(session: Session, id: string): Promise<OperatorError> {
   const [state] = await readColumn(session, `select ${KEY_STATE} from api_key where ${HAS_ID}`, [id]);
-  if (state === undefined) return unknownId();
-  const issue = commandLine('keys', 'issue');
-  return new OperatorError(`The key is ${state}. Only a key in force can be rotated. To issue a new key: ${issue}`);
+  if (state === undefined) return createUnknownIdError();
+  const issue = formatCommandLine('keys', 'issue');
+  return new OperatorError(
+    `The key is ${state}. Only a key with the state "in force" can be rotated. To issue a new key: ${issue}`,
+  );
 }
 
 interface RevokedKey {
@@ -213,7 +215,7 @@ export function createRevoke(io: ProgramIo): Command {
     .action(async (id: string) => {
       const key = await changeKeys(io.env, async (session) => {
         const { rows } = await session.query<RevokedKey>(REVOKE, [id]);
-        if (!rows[0]) throw unknownId();
+        if (!rows[0]) throw createUnknownIdError();
         return rows[0];
       });
       print(
@@ -265,8 +267,8 @@ function describeIssued(title: 'Key' | 'Second key', { id, client, key, expiresA
 }
 
 /** Returns an error that does not repeat what was typed: somebody may have typed a key instead of an id. */
-function unknownId(): OperatorError {
-  return new OperatorError(`There is no key with this id. To see the ids: ${commandLine('keys', 'list')}`);
+function createUnknownIdError(): OperatorError {
+  return new OperatorError(`There is no key with this id. To see the ids: ${formatCommandLine('keys', 'list')}`);
 }
 
 function parseDuration(text: string): Interval {

@@ -80,7 +80,7 @@ async function openPort(server: Server, { variable, host, port }: Address): Prom
     throw new StartError(`${variable}=${port}: the port ${fault}${where}. ${remedy}`);
   }
   const { port: listening } = server.address() as AddressInfo;
-  return `http://${hostInUrl(host)}:${listening}`;
+  return `http://${formatHost(host)}:${listening}`;
 }
 
 function describePortFault({ code, message }: NodeJS.ErrnoException, variable: Address['variable']) {
@@ -93,7 +93,7 @@ function describePortFault({ code, message }: NodeJS.ErrnoException, variable: A
 }
 
 /** Returns the host for a URL that people can open on this machine. */
-function hostInUrl(host: string): string {
+function formatHost(host: string): string {
   if (['', '0.0.0.0', '::'].includes(host)) return '127.0.0.1';
   return host.includes(':') ? `[${host}]` : host;
 }

@@ -1,10 +1,10 @@
 import { expect, it } from '@jest/globals';
-import { COMMAND_USE, SERVICE_USE, sourceOptions } from './data-source.js';
+import { COMMAND_USE, SERVICE_USE, createSourceOptions } from './data-source.js';
 
 const FIELDS = { host: 'db.example', user: 'reader' };
 
 it('the pool closes a session after 30 s without use or at an age of 290 s; TCP probes it after 5 s of silence', () => {
-  expect(sourceOptions(FIELDS, SERVICE_USE).extra).toMatchObject({
+  expect(createSourceOptions(FIELDS, SERVICE_USE).extra).toMatchObject({
     idleTimeoutMillis: 30_000,
     maxLifetimeSeconds: 290,
     keepAlive: true,
@@ -13,7 +13,7 @@ it('the pool closes a session after 30 s without use or at an age of 290 s; TCP 
 });
 
 it('the service has three sessions, waits 2 s for a connection and 2.5 s for an answer, and does not retry', () => {
-  const { poolSize, connectTimeoutMS, extra } = sourceOptions(FIELDS, SERVICE_USE);
+  const { poolSize, connectTimeoutMS, extra } = createSourceOptions(FIELDS, SERVICE_USE);
   expect({ poolSize, connectTimeoutMS, queryTimeoutMs: extra.query_timeout }).toEqual({
     poolSize: 3,
     connectTimeoutMS: 2_000,
@@ -23,7 +23,7 @@ it('the service has three sessions, waits 2 s for a connection and 2.5 s for an 
 });
 
 it('a command has one session, tries to connect for ten seconds, and waits for answers without a limit', () => {
-  const { poolSize, connectTimeoutMS, extra } = sourceOptions(FIELDS, COMMAND_USE);
+  const { poolSize, connectTimeoutMS, extra } = createSourceOptions(FIELDS, COMMAND_USE);
   expect({ poolSize, connectTimeoutMS, queryTimeoutMs: extra.query_timeout }).toEqual({
     poolSize: 1,
     connectTimeoutMS: 10_000,

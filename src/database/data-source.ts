@@ -64,7 +64,7 @@ export function describeDatabase(fields: ConnectionFields): string {
  * Returns TypeORM's options. Do not add a `url`: pg would then ignore `fields.password`. With DATABASE_URL_FILE, that
  * field is a function, which reads the password again for each connection.
  */
-export function sourceOptions(fields: ConnectionFields, use: DatabaseUse): PostgresDataSourceOptions {
+export function createSourceOptions(fields: ConnectionFields, use: DatabaseUse): PostgresDataSourceOptions {
   const { user: username, options, application_name: applicationName = use.application, ...address } = fields;
   return {
     ...address,

@@ -3,7 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { Configuration } from '../configuration/configuration.js';
 import { parseDatabaseAddress } from '../configuration/database-url.js';
-import { SERVICE_USE, sourceOptions } from './data-source.js';
+import { SERVICE_USE, createSourceOptions } from './data-source.js';
 import { Database } from './database.js';
 
 @Module({
@@ -11,7 +11,7 @@ import { Database } from './database.js';
     TypeOrmModule.forRootAsync({
       inject: [Configuration],
       useFactory: (configuration: Configuration) => ({
-        ...sourceOptions(parseDatabaseAddress(configuration), SERVICE_USE),
+        ...createSourceOptions(parseDatabaseAddress(configuration), SERVICE_USE),
         manualInitialization: true, // the service starts even if the database is away: its first poll connects
       }),
     }),

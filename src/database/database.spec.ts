@@ -8,7 +8,7 @@ import { until } from '../../test/support/until.js';
 import { Configuration } from '../configuration/configuration.js';
 import { parseDatabaseAddress } from '../configuration/database-url.js';
 import { TelemetryModule } from '../telemetry/telemetry.module.js';
-import { COMMAND_USE, SERVICE_USE, sourceOptions } from './data-source.js';
+import { COMMAND_USE, SERVICE_USE, createSourceOptions } from './data-source.js';
 import { Database, lockBeforeSnapshot } from './database.js';
 import { DatabaseModule } from './database.module.js';
 import { Session } from './session.js';
@@ -16,7 +16,7 @@ import { API_KEY, COMMUNICATION_CODE } from './tables.js';
 
 function open(url: string, use = SERVICE_USE): Database {
   const fields = parseDatabaseAddress({ DATABASE_URL: url });
-  return new Database(new DataSource(sourceOptions(fields, use)), fields, use);
+  return new Database(new DataSource(createSourceOptions(fields, use)), fields, use);
 }
 
 describe('the sessions of one process', () => {
@@ -69,7 +69,7 @@ describe('the sessions of one process', () => {
   it('are replaced when they have reached their greatest age', async () => {
     const { proxy, end } = await start();
     const fields = parseDatabaseAddress({ DATABASE_URL: proxy.url });
-    const options = sourceOptions(fields, SERVICE_USE);
+    const options = createSourceOptions(fields, SERVICE_USE);
     const source = new DataSource({ ...options, extra: { ...options.extra, maxLifetimeSeconds: 1 } });
     const database = new Database(source, fields, SERVICE_USE);
     const readPid = () =>

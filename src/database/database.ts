@@ -41,7 +41,7 @@ export class Database implements OnApplicationShutdown {
   private initialization: Promise<unknown> | undefined;
   private isClosing = false;
 
-  /** @param source made with `sourceOptions(fields, use)`, and not initialized yet */
+  /** @param source made with `createSourceOptions(fields, use)`, and not initialized yet */
   constructor(
     private readonly source: DataSource,
     private readonly fields: ConnectionFields,
@@ -186,20 +186,20 @@ async function finish(session: Session, kind: Kind): Promise<void> {
   const { access, ending } = describeKind(kind);
   if (access === 'read write' && ending === 'commit') return commit(session);
   try {
-    await session.query(endingQuery(ending));
+    await session.query(chooseEnding(ending));
   } catch {
     session.abandon();
   }
 }
 
-function endingQuery(text: string): QueryConfig {
+function chooseEnding(text: string): QueryConfig {
   const query = { text, query_timeout: ENDING_ANSWER_MS }; // a variable, because pg's types lack `query_timeout`
   return query;
 }
 
 /** @throws UnknownOutcome if no answer came */
 async function commit(session: Session): Promise<void> {
-  const answer = await session.query(endingQuery('commit')).catch((error: unknown) => {
+  const answer = await session.query(chooseEnding('commit')).catch((error: unknown) => {
     throw findRefusal(error) ?? new UnknownOutcome(error); // after a refusal, PostgreSQL has rolled back
   });
   // If the work caught the error of a statement, PostgreSQL answers ROLLBACK to COMMIT, without an error

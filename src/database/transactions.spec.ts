@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { type TestDatabase, createDatabase } from '../../test/support/database.js';
 import { parseDatabaseAddress } from '../configuration/database-url.js';
-import { COMMAND_USE, sourceOptions } from './data-source.js';
+import { COMMAND_USE, createSourceOptions } from './data-source.js';
 import { Database } from './database.js';
 import { type Kind, MIGRATION_SESSION, RUNNER_SESSION, describeKind } from './transactions.js';
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
   for (const [name, value] of Object.entries(DATABASE_SETTINGS))
     await server.query(`alter database ${server.name} set ${name} = '${value}'`);
   const fields = parseDatabaseAddress({ DATABASE_URL: server.url });
-  database = new Database(new DataSource(sourceOptions(fields, COMMAND_USE)), fields, COMMAND_USE);
+  database = new Database(new DataSource(createSourceOptions(fields, COMMAND_USE)), fields, COMMAND_USE);
 });
 afterAll(async () => {
   await database.close();

@@ -26,7 +26,7 @@ const INDEX_SETTINGS = ['set local jit = off', 'set local enable_seqscan = off',
  * Returns a statement that makes PostgreSQL notice during a query that its client is gone. Some operating systems do
  * not support the setting, so the statement ignores errors.
  */
-function connectionCheckText(command: 'set' | 'set local'): string {
+function formatConnectionCheck(command: 'set' | 'set local'): string {
   return `do $$ begin
     ${command} client_connection_check_interval = '100ms';
   exception when others then null; end $$`;
@@ -41,7 +41,7 @@ const GONE_CLIENT_SETTINGS = [
   'set local tcp_keepalives_interval = 5',
   'set local tcp_keepalives_count = 2',
   `set local tcp_user_timeout = '15s'`,
-  connectionCheckText('set local'),
+  formatConnectionCheck('set local'),
 ];
 
 /** The limits of a transaction in milliseconds; 0 means no limit. */
@@ -120,11 +120,11 @@ export function describeKind(kind: Kind, limits: Partial<Limits> = {}): Transact
 export function beginText(kind: Kind, serverVersion: number, limits?: Partial<Limits>): string {
   const { isolation, access } = KINDS[kind];
   const begin = `begin isolation level ${isolation}, ${access}, not deferrable`;
-  return `${begin}; ${settingsText(kind, serverVersion, limits)}`;
+  return `${begin}; ${formatSettings(kind, serverVersion, limits)}`;
 }
 
 /** Returns only limits and settings: run-migrations.ts sets them in a transaction that node-pg-migrate has begun. */
-export function settingsText(kind: Kind, serverVersion: number, limits?: Partial<Limits>): string {
+export function formatSettings(kind: Kind, serverVersion: number, limits?: Partial<Limits>): string {
   const { access, statementMs, lockMs, idleMs, rowSecurity, settings } = describeKind(kind, limits);
   const hasTransactionTimeout = serverVersion >= 17; // older versions refuse the setting
   return [
@@ -135,12 +135,12 @@ export function settingsText(kind: Kind, serverVersion: number, limits?: Partial
     ...(hasTransactionTimeout ? ['set local transaction_timeout = 0'] : []),
     `set local row_security = ${rowSecurity}`,
     ...settings,
-    ...(access === 'read write' ? personSettings() : []),
+    ...(access === 'read write' ? formatPersonSettings() : []),
   ].join('; ');
 }
 
 /** Returns the setting from which the triggers of the change history read who runs the command. */
-function personSettings(): string[] {
+function formatPersonSettings(): string[] {
   const person = process.env['ORDER_LOOKUP_PERSON'] ?? '';
   return person === '' ? [] : [`set local order_lookup.person = ${escapeLiteral(person)}`];
 }
@@ -188,5 +188,5 @@ export const RUNNER_SESSION = [
   MIGRATION_SESSION,
   'set statement_timeout = 0',
   `set lock_timeout = '120s'`, // a message of run-migrations.ts says two minutes
-  connectionCheckText('set'),
+  formatConnectionCheck('set'),
 ].join('; ');

@@ -68,7 +68,7 @@ export class DemoDatabase {
     this.session = await new DatabaseStart(this.server, this.password).openSession();
   }
 
-  /** Stops the server, unless another demo uses it. */
+  /** Stops the server. Does nothing if `start` has failed, for example because another demo uses the server. */
   async stop(): Promise<void> {
     if (!this.session) return;
     await this.session.end();
@@ -88,9 +88,10 @@ export class DemoDatabase {
           `${this.data} to start afresh.`,
       );
     }
-    // If the key of the demo is missing, this is the first start. Do not look for codes: migrations may have added some
+    // Without a key of the demo, this is the first start. Do not look for codes: other migrations may have added some
     const { rowCount } = await session.query("select from api_key where client = 'demo' limit 1");
     if (rowCount === 0) await session.query(SAMPLES);
+    // Without the last line, each start would write the key, and every replica would read all keys again
     await session.query(
       `insert into api_key as present (client, key_hash) values ('demo', decode($1, 'hex'))
        on conflict (key_hash) do update set revoked_at = null, expires_at = null

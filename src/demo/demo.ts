@@ -203,7 +203,7 @@ function describeDemo(
   data: string,
 ): string {
   const { API, KEY, OAUTH_ISSUER, DATABASE_URL } = variables;
-  const curl = (path: string): string =>
+  const formatCurl = (path: string): string =>
     `curl -s -H "Api-Key: $KEY" -H "Authorization: Bearer $TOKEN" \\\n  "$API${path}"`;
   return `
 Order Lookup Services: the demo runs.
@@ -221,7 +221,7 @@ Order Lookup Services: the demo runs.
 ${toShellExports(variables)}
 2. Call the operations.
 
-${operationPaths.map(curl).join('\n')}
+${operationPaths.map(formatCurl).join('\n')}
 
 3. Add a code: export the codes, add a line, and make a migration of the difference. Look at the
    plan, and apply it.
@@ -234,7 +234,7 @@ npm run migrate -- up
 
 4. See it in the answer, within one second.
 
-${curl('/order-scheduling/communication-codes?codeType=MY-TYPE')}
+${formatCurl('/order-scheduling/communication-codes?codeType=MY-TYPE')}
 
 5. Take it back: run "npm run migrate -- down", then delete the file in migrations/. If the file
    stays, the next "up" applies it again, also to any other database.

@@ -44,7 +44,7 @@ export function createOpenApiDocument(
 
 /**
  * Converts the document to OpenAPI 3.0.3, for gateways that know no other version. 3.0.3 has neither `const` nor the
- * `identifier` of a licence. It allows scopes only for a scheme of the type oauth2.
+ * `identifier` of a licence. It allows no scopes for a scheme of the type http.
  */
 export function toOpenApi30(document: OpenApiDocument): object {
   const { info, components, security } = document;

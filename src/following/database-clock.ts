@@ -28,8 +28,8 @@ export class DatabaseClock {
   }
 
   /**
-   * Corrects the estimate. The database read its clock between question and answer, which gives two bounds. If our
-   * offset is outside of the bounds, the lower bound replaces it. The higher bound could make codes begin too early.
+   * Corrects the estimate. The database read its clock after our question and before its answer, so the offset has two
+   * bounds. If it is outside, it becomes the lower bound, because the higher one could make codes begin too early.
    */
   correct(measurement: ClockMeasurement): void {
     const { databaseEpochMs, askedAtMonotonicMs, answeredAtMonotonicMs } = measurement;

@@ -10,7 +10,7 @@ import { ApiServer } from './api-server.js';
 
 const MAX_CONNECTIONS = 10_000;
 const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
-/** A connection without any traffic is closed after this time: its client does not read, or a handler hangs. */
+/** During a request, a connection without traffic is closed after this time: its client or a handler hangs. */
 const STALL_TIMEOUT_MS = 60_000;
 
 /** Nest's adapter for Express, with options of our own for Express and for Node.js's server. */

@@ -23,7 +23,7 @@ export interface Filters {
 }
 
 /**
- * All rows, also those that are not in force, with maps that find records by type and by code. `snapshotAt` makes the
+ * All rows, also those that are not in force, with maps that find records by type and by code. `getSnapshot` makes the
  * answers for a time. The index keeps only the last snapshot.
  */
 export class CodeIndex {
@@ -44,12 +44,12 @@ export class CodeIndex {
   }
 
   /** Returns the snapshot of a time, which may be earlier than the time of the last call. */
-  snapshotAt(timeMs: number): CodesSnapshot {
+  getSnapshot(timeMs: number): CodesSnapshot {
     if (!this.lastSnapshot?.isValidAt(timeMs)) this.lastSnapshot = new CodesSnapshot(this, timeMs);
     return this.lastSnapshot;
   }
 
-  nextEffectiveTimeMs(timeMs: number): number {
+  findNextEffectiveTimeMs(timeMs: number): number {
     return this.effectiveTimesMs.find((each) => each > timeMs) ?? Infinity;
   }
 
@@ -105,7 +105,7 @@ export class CodesSnapshot {
     private readonly timeMs: number,
   ) {
     this.sinceMs = index.effectiveTimesMs.findLast((each) => each <= timeMs) ?? -Infinity;
-    this.untilMs = index.nextEffectiveTimeMs(timeMs);
+    this.untilMs = index.findNextEffectiveTimeMs(timeMs);
     const answers = AREAS.map((area) => [area, this.makeSupportedValues(area)]);
     this.supportedValuesByArea = Object.fromEntries(answers) as Record<Area, Answer>;
     this.allCodes = this.makeCommunicationCodes({});
@@ -115,11 +115,11 @@ export class CodesSnapshot {
     return this.sinceMs <= timeMs && timeMs < this.untilMs;
   }
 
-  supportedValues(area: Area): Answer {
+  getSupportedValues(area: Area): Answer {
     return this.supportedValuesByArea[area];
   }
 
-  communicationCodes(filters: Filters): Answer {
+  getCommunicationCodes(filters: Filters): Answer {
     const { codeType, code } = filters;
     if (codeType === undefined && code === undefined) return this.allCodes;
     const key = JSON.stringify([codeType, code]);

@@ -123,8 +123,8 @@ describe('the codes that are served', () => {
         }
         clock.nowMs = START_MS + clockMs;
         const answers = [
-          ...AREAS.map((area) => service.supportedValues(area)),
-          ...FILTERS.map((filters) => service.communicationCodes(filters)),
+          ...AREAS.map((area) => service.getSupportedValues(area)),
+          ...FILTERS.map((filters) => service.getCommunicationCodes(filters)),
         ];
         const expected = expectedTextsAt(validities, clock.nowMs);
         expect(answers.map(textOf)).toEqual(expected);
@@ -160,7 +160,7 @@ describe('the codes that are served', () => {
       return { area: 'order-update', property, position, codeList: 'L' };
     });
     read({ ...rows, properties });
-    expect(textOf(service.supportedValues('order-update'))).toBe('{"b":[],"a":[]}');
+    expect(textOf(service.getSupportedValues('order-update'))).toBe('{"b":[],"a":[]}');
   });
 });
 
@@ -185,7 +185,7 @@ describe('answers', () => {
       const records = manyRecords({ perType: count });
       read({ ...rowsOf(new Map()), records });
       const communicationRecords = records.map(({ codeType, code, description }) => ({ codeType, code, description }));
-      expect(textOf(service.communicationCodes({}))).toBe(JSON.stringify({ communicationRecords }));
+      expect(textOf(service.getCommunicationCodes({}))).toBe(JSON.stringify({ communicationRecords }));
     },
   );
 
@@ -193,8 +193,8 @@ describe('answers', () => {
     const { service, read } = await start();
     read(rowsOf(new Map([['A', ALWAYS]])));
     for (const filters of FILTERS) {
-      const answer = service.communicationCodes(filters);
-      expect(service.communicationCodes({ ...filters })).toBe(answer);
+      const answer = service.getCommunicationCodes(filters);
+      expect(service.getCommunicationCodes({ ...filters })).toBe(answer);
     }
   });
 
@@ -203,10 +203,10 @@ describe('answers', () => {
     // The answer for a type is larger than LARGE_ANSWER_BYTES. The small answers exceed MAX_SMALL_ANSWERS_BYTES
     read({ ...rowsOf(new Map()), records: manyRecords({ types: 20, perType: 100, bytes: 10_000 }) });
     const askForEachType = () => {
-      return Array.from({ length: 20 }, (_, type) => service.communicationCodes({ codeType: `T${type}` }));
+      return Array.from({ length: 20 }, (_, type) => service.getCommunicationCodes({ codeType: `T${type}` }));
     };
     const answers = askForEachType();
-    for (let filter = 0; filter < 20_000; filter++) service.communicationCodes({ code: `none-${filter}` });
+    for (let filter = 0; filter < 20_000; filter++) service.getCommunicationCodes({ code: `none-${filter}` });
     const areTheSame = askForEachType().map((answer, type) => answer === answers[type]);
     expect(areTheSame).not.toContain(false);
   });
@@ -216,7 +216,7 @@ describe('answers', () => {
     read(rowsOf(new Map()));
     const before = usedHeap();
     for (let filter = 0; filter < 40_000; filter++) {
-      service.communicationCodes({ code: `${filter}${'x'.repeat(250)}` });
+      service.getCommunicationCodes({ code: `${filter}${'x'.repeat(250)}` });
     }
     // MAX_SMALL_ANSWERS_BYTES and a reserve. Without a limit, the answers would take 70 MB
     expect(usedHeap() - before).toBeLessThan(25_000_000);

@@ -38,18 +38,18 @@ export class CodesService {
       name: 'next_moment_timestamp_seconds', // "moment" is an old word for an effective time
       help: 'The next time at which a code begins or ends; 0 if there is none',
       collect: (gauge) => {
-        const nextMs = this.topic.value?.nextEffectiveTimeMs(this.clock.now()) ?? Infinity;
+        const nextMs = this.topic.value?.findNextEffectiveTimeMs(this.clock.now()) ?? Infinity;
         gauge.set(nextMs < Infinity ? nextMs / 1000 : 0);
       },
     });
   }
 
-  supportedValues(area: Area): Answer | undefined {
-    return this.findPresentSnapshot()?.supportedValues(area);
+  getSupportedValues(area: Area): Answer | undefined {
+    return this.findPresentSnapshot()?.getSupportedValues(area);
   }
 
-  communicationCodes(filters: Filters): Answer | undefined {
-    return this.findPresentSnapshot()?.communicationCodes(filters);
+  getCommunicationCodes(filters: Filters): Answer | undefined {
+    return this.findPresentSnapshot()?.getCommunicationCodes(filters);
   }
 
   get unavailableReason(): string | undefined {
@@ -69,7 +69,7 @@ export class CodesService {
     const index = this.topic.value;
     if (!index) return undefined;
     const former = index.snapshot;
-    const snapshot = index.snapshotAt(this.clock.now());
+    const snapshot = index.getSnapshot(this.clock.now());
     if (former && snapshot !== former) this.noteSwitch(snapshot);
     return snapshot;
   }
@@ -85,7 +85,7 @@ export class CodesService {
     assertAreas(rows);
     const index = new CodeIndex(rows);
     await nextTurn(); // with many codes both steps take long, so Node.js answers other requests between them
-    index.snapshotAt(this.clock.now()); // makes the first snapshot, so that no request waits for it
+    index.getSnapshot(this.clock.now()); // makes the first snapshot, so that no request waits for it
     return index;
   }
 }

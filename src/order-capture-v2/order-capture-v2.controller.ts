@@ -10,7 +10,7 @@ export class OrderCaptureV2Controller {
 
   @Get()
   getSupportedValues(): Answer {
-    const answer = this.codes.supportedValues('order-capture-v2');
+    const answer = this.codes.getSupportedValues('order-capture-v2');
     if (!answer) throw createNotReadyProblem(this.codes.absenceReason);
     return answer;
   }

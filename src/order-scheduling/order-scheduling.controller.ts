@@ -16,7 +16,7 @@ export class OrderSchedulingController {
   @Get()
   listCommunicationCodes(@Req() request: Request): Answer {
     const query = this.queryParser.parse(request.url);
-    const answer = this.codes.communicationCodes(query);
+    const answer = this.codes.getCommunicationCodes(query);
     if (!answer) throw createNotReadyProblem(this.codes.absenceReason);
     return answer;
   }

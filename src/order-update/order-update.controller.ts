@@ -10,7 +10,7 @@ export class OrderUpdateController {
 
   @Get()
   getSupportedValues(): Answer {
-    const answer = this.codes.supportedValues('order-update');
+    const answer = this.codes.getSupportedValues('order-update');
     if (!answer) throw createNotReadyProblem(this.codes.absenceReason);
     return answer;
   }

@@ -2,7 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { version } from './version.js';
 
-/** So many clients have series of their own, one for each status. Further clients are counted together as `other`. */
+/** The largest number of clients that have series of their own. All further clients share the series `other`. */
 const MAX_NAMED_CLIENTS = 1_000;
 const OTHER_CLIENTS = 'other';
 /**
@@ -52,7 +52,7 @@ interface RequestSeries {
 export class Metrics implements OnModuleInit {
   /** Must be the first field, because the metrics below register themselves in it. */
   readonly registry = new Registry();
-  readonly requests = this.counter({
+  readonly requests = this.createCounter({
     name: 'http_requests_total',
     help: 'Answers',
     labelNames: ['operation', 'status'],
@@ -65,39 +65,39 @@ export class Metrics implements OnModuleInit {
     }),
     buckets: DURATION_BUCKETS,
   });
-  readonly clientRequests = this.counter({
+  readonly clientRequests = this.createCounter({
     name: 'client_requests_total',
     help:
       `Answers by the client of the API key. The first ${MAX_NAMED_CLIENTS} clients have their names, all others are ` +
       'called other',
     labelNames: ['client', 'status'],
   });
-  readonly credentialsRefused = this.counter({
+  readonly credentialsRefused = this.createCounter({
     name: 'credentials_refused_total',
     help: 'Credentials refused',
     labelNames: ['credential', 'reason'],
   });
-  readonly connectionsRefused = this.counter({
+  readonly connectionsRefused = this.createCounter({
     name: 'connections_refused_total',
     help:
       'Connections closed because the process (limit="connections") or one connection (limit="waiting-requests") ' +
       'had reached its limit',
     labelNames: ['limit'],
   });
-  readonly snapshotReloads = this.counter({
+  readonly snapshotReloads = this.createCounter({
     name: 'snapshot_reloads_total',
     help: 'Attempts to read codes or keys; the result is loaded or failed. While the database is away, there are none',
     labelNames: ['topic', 'result'],
   });
-  readonly effectiveTimesPassed = this.counter({
+  readonly effectiveTimesPassed = this.createCounter({
     name: 'moments_switched_total', // dashboards use this name for effective times that have come
     help: 'How often a request found that codes had begun or ended since the last request',
   });
-  readonly tokensVerified = this.counter({
+  readonly tokensVerified = this.createCounter({
     name: 'tokens_verified_total',
     help: 'Access tokens that were checked, accepted or not; remembered tokens are not checked again',
   });
-  readonly logLinesDropped = this.counter({
+  readonly logLinesDropped = this.createCounter({
     name: 'log_lines_dropped_total',
     help: 'Log lines that the reader of standard output did not take',
   });
@@ -152,7 +152,7 @@ export class Metrics implements OnModuleInit {
     return client;
   }
 
-  private counter<Label extends string = never>(options: MetricOptions<Label>): Counter<Label> {
+  private createCounter<Label extends string = never>(options: MetricOptions<Label>): Counter<Label> {
     return new Counter(this.toSettings(options));
   }
 

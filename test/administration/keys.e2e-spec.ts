@@ -266,7 +266,7 @@ describe('keys rotate', () => {
       revokedAt: null,
     });
     const again = await keys('rotate', first.id);
-    expect(again).toEqual(refusedFor(/^The key is rotated\. Only a key in force can be/));
+    expect(again).toEqual(refusedFor(/^The key is rotated\. Only a key with the state "in force" can be/));
     expect((await readStored(first.id))?.revokedAt).toEqual(endOfFirst);
   });
 
@@ -279,7 +279,7 @@ describe('keys rotate', () => {
     await updateKey(id, change);
     const before = await readStored(id);
     expect(await keys('rotate', id)).toEqual(
-      refusedFor(new RegExp(`^The key is ${state}\\. Only a key in force can be`)),
+      refusedFor(new RegExp(`^The key is ${state}\\. Only a key with the state "in force" can be`)),
     );
     expect(await readStored(id)).toEqual(before);
     expect(await database.query('select from api_key where client = $1', [client])).toHaveLength(1);

@@ -36,7 +36,7 @@ it('a command line names a command and options that the programs know', () => {
   const commands = [standardInput, ...findInSrc(/new Command\('([\w-]+)'\)/g)];
   const options = findInSrc(/\.(?:requiredO|o)ption\('(--[\w-]+)/g);
   const lines = [
-    ...findInSrc(/commandLine\('\w+', '([^']+)'\)/g),
+    ...findInSrc(/formatCommandLine\('\w+', '([^']+)'\)/g),
     ...findInSrc(/npm run (?:--silent )?(?:migrate|keys|codes|doctor) -- ([\w-]+(?: [\w./-]+)*)/g),
     ...findInSrc(/node dist\/(?:migrate|keys|codes|doctor)\.js ([\w-]+)/g),
   ];

@@ -26,13 +26,13 @@ export async function flip(world: World, leastReplies = 1_000_000): Promise<stri
 export async function moment(world: World, count = 50): Promise<string> {
   for (const ahead of [-90_000, 0, 90_000]) world.replicas.push(await world.startReadyReplica(skewedClock(ahead)));
   const watched = await watchMoments(world, { count, apartMs: 500 }, () => world.postgres.stop());
-  const { replies, spreadsMs, delaysMs, mixed, early } = watched;
+  const { replies, spreadsMs, delaysMs, faulty, early } = watched;
   return [
     `${count} moments on ${world.replicas.length} replicas whose clocks are 90 s apart, ` +
       `the later half with PostgreSQL stopped; ${replies} replies`,
     `between the first and the last replica: ${quantiles(spreadsMs)}`,
     `after the moment: ${quantiles(delaysMs)}`,
-    `${mixed.length} mixed, ${early.length} early`,
-    ...[...mixed, ...early].slice(0, 5),
+    `${faulty.length} faulty, ${early.length} early`,
+    ...[...faulty, ...early].slice(0, 5),
   ].join('\n');
 }

@@ -14,7 +14,7 @@ import { nextEvent } from '../support/waiting.js';
 const PAGE = '/docs/swagger-ui-bundle.js';
 const REQUEST = requestTo(PAGE, {});
 const MEBIBYTE = 1024 ** 2;
-/** The number of small answers between two callers. A cache of 1,000 answers would drop the large answer. */
+/** So many small answers come between two callers of the large one. A cache of 1,000 answers would then drop it. */
 const FILTERS_BETWEEN_CALLERS = 1_100;
 
 const world = processWorld();

@@ -6,7 +6,7 @@ export interface IssuedKey {
   readonly key: string;
 }
 
-/** Issues an API key by plain SQL. `created_at` is a day ago, so that `expires_at` may be later and still be past. */
+/** Issues an API key by plain SQL. `created_at` is a day ago, so `expires_at` can be after it and have passed. */
 export async function issueKey(
   database: TestDatabase,
   {

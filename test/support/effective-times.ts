@@ -1,5 +1,5 @@
-// A moment is a time at which codes and values begin or end. Each text contains the number of the moment at
-// which it begins.
+// A moment is a time at which codes and values begin or end. The value of a list, and the description of a code, is
+// `Moment N` if it begins at the moment N. `Moment 0` is valid from the start.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { TestDatabase } from './database.js';
 import { ALL_PATHS, PATHS } from './paths.js';
@@ -10,10 +10,10 @@ import { until } from './until.js';
 import type { World } from './world.js';
 
 const TARGETS = [...ALL_PATHS, `${PATHS.communicationCodes}?codeType=MOMENT`];
-/** The number of codes that begin at each moment. The codes of the moment before it end at the same time. */
+/** The number of codes that begin at each moment. At the same time, those of the former moment end. */
 const CODES_PER_MOMENT = 25;
 const VALUES_PER_MOMENT = 1;
-/** The time from the commit to the first moment. In this time all replicas read all moments. */
+/** The time from the commit to the moment 0. In this time all replicas read all moments. */
 const LEAD_MS = 4_000;
 /** The additional time between the moment in the middle and the next one. In this time PostgreSQL stops. */
 const STOP_MS = 3_000;
@@ -29,7 +29,7 @@ interface MomentOptions {
 interface MomentReport {
   replies: number;
   /** Faulty replies, such as replies with codes of two moments, or with older codes than an earlier reply. */
-  readonly mixed: string[];
+  readonly faulty: string[];
   /** Replies with the codes of a moment that had not come yet. */
   readonly early: string[];
   /** The time from the first replica's switch to the last replica's switch, for each moment. */
@@ -105,7 +105,7 @@ async function commit(database: TestDatabase, { count, toTime }: Schedule): Prom
 class Watch {
   /** The time at which the first reply of each moment came. */
   readonly switchedAt = new Map<number, number>();
-  readonly mixed: string[] = [];
+  readonly faulty: string[] = [];
   readonly early: string[] = [];
   replies = 0;
   /** The number of the last reply's moment; -1 until the replica has read the moments. */
@@ -129,7 +129,7 @@ class Watch {
   }
 
   private get isUnderWay(): boolean {
-    return this.current < this.schedule.count && this.mixed.length < MAX_FAULTS;
+    return this.current < this.schedule.count && this.faulty.length < MAX_FAULTS;
   }
 
   private judge(reply: RawReply, receivedAt: number): void {
@@ -144,7 +144,7 @@ class Watch {
     const isBeforeReading = this.current < 0 && numbers.length === 0;
     if (isBeforeReading) return;
     const change = `${number} after ${this.current}`;
-    this.mixed.push(`${this.name}, status ${reply.status}, ${change}: ${reply.body.toString()}`);
+    this.faulty.push(`${this.name}, status ${reply.status}, ${change}: ${reply.body.toString()}`);
   }
 
   private take(number: number, receivedAt: number): void {
@@ -176,7 +176,7 @@ function isWhole({ status, etag, body }: RawReply, numbers: readonly number[]): 
 function makeReport({ count, toTime }: Schedule, watches: readonly Watch[]): MomentReport {
   const report: MomentReport = {
     replies: watches.reduce((sum, { replies }) => sum + replies, 0),
-    mixed: watches.flatMap(({ mixed }) => mixed),
+    faulty: watches.flatMap(({ faulty }) => faulty),
     early: watches.flatMap(({ early }) => early),
     spreadsMs: [],
     delaysMs: [],

@@ -1,5 +1,5 @@
 // Jest loads this file before each test file. Unit and end-to-end tests take at most 20 s on a quiet machine, so they
-// get shorter limits than in jest.config.js. Keep them above the times of waiting.ts and late-tests.ts, which name a hang.
+// get shorter limits than in jest.config.js. Keep them above those of waiting.ts and late-tests.ts, which name a hang.
 import { expect, jest } from '@jest/globals';
 
 const { testPath = '' } = expect.getState();

@@ -1,7 +1,7 @@
 // Opens the database for the commands. No other file of administration creates a `Database`.
 import { DataSource } from 'typeorm';
 import { type ConnectionFields, type DatabaseAddress, parseDatabaseAddress } from '../../configuration/database-url.js';
-import { COMMAND_USE, describeDatabase, sourceOptions } from '../../database/data-source.js';
+import { COMMAND_USE, describeDatabase, createSourceOptions } from '../../database/data-source.js';
 import { Database, type Work } from '../../database/database.js';
 import type { Session } from '../../database/session.js';
 import { OperatorError, toMessage } from '../../telemetry/error-message.js';
@@ -28,7 +28,7 @@ export function describeTarget(address: DatabaseAddress): string {
 /** Runs the work with a `Database` that opens one session, and closes the session afterwards. */
 export async function withDatabase<T>(work: (database: Database) => Promise<T>, address: DatabaseAddress): Promise<T> {
   const fields = parseAddress(address);
-  const database = new Database(new DataSource(sourceOptions(fields, COMMAND_USE)), fields, COMMAND_USE);
+  const database = new Database(new DataSource(createSourceOptions(fields, COMMAND_USE)), fields, COMMAND_USE);
   try {
     return await work(database);
   } finally {

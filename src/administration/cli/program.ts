@@ -35,7 +35,7 @@ const NPM_RULE = 'Without "--", npm reads the options itself and does not pass t
 
 export function createProgram({ name, commands, notes }: ProgramOptions, { stdout }: ProgramIo): Command {
   const program = new Command(isStartedByNpm() ? `npm run ${name} --` : `node dist/${name}.js`)
-    .addHelpText('after', ['', notes, ...npmRule()].join('\n'))
+    .addHelpText('after', ['', notes, ...describeNpmRule()].join('\n'))
     .helpCommand(false)
     .configureOutput({
       writeOut: (text) => stdout.write(text),
@@ -71,7 +71,7 @@ export function printJson(io: ProgramIo, value: unknown): void {
 }
 
 /** Returns a command line to type: `npm run …` if npm started this program, else `node dist/…`, as in the image. */
-export function commandLine(program: ProgramName, words = ''): string {
+export function formatCommandLine(program: ProgramName, words = ''): string {
   if (!isStartedByNpm()) return `node dist/${program}.js ${words}`.trimEnd();
   return words === '' ? `npm run ${program}` : `npm run ${program} -- ${words}`;
 }
@@ -97,7 +97,7 @@ function describeUsage({ code, message }: CommanderError, program: Command, { ar
   const sentence = isCommandMissing ? `a command is missing: ${names.join(', ')}` : fault;
   const usage = command === program ? program.name() : `${program.name()} ${command.name()}`;
   // Without "--" npm keeps the option `--from`, and passes on only `FILE.csv`, which is then an excess argument
-  const rule = code === 'commander.excessArguments' ? npmRule() : [];
+  const rule = code === 'commander.excessArguments' ? describeNpmRule() : [];
   return [`${sentence}. Usage: ${usage} ${command.usage()}`, ...rule].join('. ');
 }
 
@@ -108,11 +108,11 @@ function ignoreClosedPipe({ stdout }: ProgramIo): void {
   });
 }
 
-/** Reads `process.env`, because many callers of `commandLine` have no ProgramIo. */
+/** Reads `process.env`, because many callers of `formatCommandLine` have no ProgramIo. */
 function isStartedByNpm(): boolean {
   return process.env['npm_lifecycle_event'] !== undefined;
 }
 
-function npmRule(): string[] {
+function describeNpmRule(): string[] {
   return isStartedByNpm() ? [NPM_RULE] : [];
 }

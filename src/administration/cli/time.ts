@@ -15,7 +15,7 @@ export function parseTime(text: string): string | undefined {
   const utc = new Date(`${found['local']}${found['zone']}`);
   if (!isInYears1To9999(utc)) return undefined;
   const second = utc.toISOString().slice(0, 'YYYY-MM-DDTHH:MM:SS'.length);
-  return `${second}${shortFraction(found['fraction'])}Z`;
+  return `${second}${shortenFraction(found['fraction'])}Z`;
 }
 
 /** Returns whether this day and time exist. `Date` accepts 24:00, and reads 30 February as a day in March. */
@@ -30,7 +30,7 @@ function isInYears1To9999(date: Date): boolean {
 }
 
 /** Returns `.5` for `.500`, and an empty text for `.000`. */
-function shortFraction(fraction = ''): string {
+function shortenFraction(fraction = ''): string {
   const digits = fraction.slice(1, 1 + MAX_FRACTION_DIGITS).replace(/0+$/, '');
   return digits === '' ? '' : `.${digits}`;
 }

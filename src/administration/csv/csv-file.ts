@@ -6,7 +6,7 @@ import { CsvError, parse } from 'csv-parse/sync';
 import type { Column, Table } from '../../database/tables.js';
 import { OperatorError, toMessage } from '../../telemetry/error-message.js';
 import { showInvisible } from '../cli/invisible-characters.js';
-import { commandLine } from '../cli/program.js';
+import { formatCommandLine } from '../cli/program.js';
 import { parseTime } from '../cli/time.js';
 import { CSV_TABLES, POSITION, type Row, isTime, joinFields, listFileColumns } from './csv-tables.js';
 
@@ -77,13 +77,13 @@ async function readBytes(path: string): Promise<Uint8Array> {
 
 /** Returns all records, or only those before the first wrong quote: after it, nobody knows which text is quoted. */
 function parseCsv(bytes: Uint8Array): CsvText {
-  if (!isUtf8(bytes)) return withFault(1, 'the file is not in UTF-8. Save it as "CSV UTF-8".');
+  if (!isUtf8(bytes)) return reportFault(1, 'the file is not in UTF-8. Save it as "CSV UTF-8".');
   // TextDecoder removes the byte order mark. Line ends may differ, because somebody may have appended a line
   const text = new TextDecoder().decode(bytes).replaceAll(/\r\n?/g, '\n');
   const nulAt = text.indexOf('\0');
   if (nulAt >= 0) {
     const line = text.slice(0, nulAt).split('\n').length;
-    return withFault(line, 'the file contains U+0000, as a file in UTF-16 does. Save it as "CSV UTF-8".');
+    return reportFault(line, 'the file contains U+0000, as a file in UTF-16 does. Save it as "CSV UTF-8".');
   }
   let nextLine = 1; // the line on which the next record begins
   const records: CsvRecord[] = [];
@@ -108,7 +108,7 @@ function parseCsv(bytes: Uint8Array): CsvText {
   return { header: names, headerLine: header.line, records: others, faults };
 }
 
-function withFault(line: number, message: string): CsvText {
+function reportFault(line: number, message: string): CsvText {
   return { header: [], headerLine: 1, records: [], faults: [{ line, message }] };
 }
 
@@ -156,7 +156,7 @@ function describeHeader(names: readonly string[]): string {
       .map(({ name }) => name)
       .join(','),
   );
-  const exportCommand = commandLine('codes', 'export');
+  const exportCommand = formatCommandLine('codes', 'export');
   const needed = `The columns ${forms.join(', or ')} are needed`;
   return `the columns are "${names.join(',')}". ${needed}, as in a file of this command: ${exportCommand}`;
 }

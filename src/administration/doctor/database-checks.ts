@@ -8,7 +8,7 @@ import { DOCUMENTED_OWNER } from '../../database/transactions.js';
 import { CLOCK_REMEDY, NOTICEABLE_OFFSET_MS, describeOffset } from '../../following/clock-watch.js';
 import { CODE_TABLES, assertAreas, readCodes } from '../../lookups/code-rows.js';
 import { readColumn } from '../cli/connection.js';
-import { commandLine } from '../cli/program.js';
+import { formatCommandLine } from '../cli/program.js';
 import { KEY_STATE } from '../keys.js';
 import { describeMissing, readState } from '../migrate/migration-state.js';
 import { type CheckResult, fault, forOwner, ok, warning } from './check-result.js';
@@ -55,7 +55,7 @@ export async function checkMigrations(session: Session): Promise<CheckResult> {
   const state = await readState(session);
   const { pending, missing } = state;
   if (pending.length > 0) {
-    return fault(`pending: ${pending.join(', ')}`, `As the owner: ${commandLine('migrate', 'up')}`);
+    return fault(`pending: ${pending.join(', ')}`, `As the owner: ${formatCommandLine('migrate', 'up')}`);
   }
   if (missing.length > 0)
     return warning(describeMissing(state).join(' '), 'If a newer release has applied them, do nothing.');
@@ -88,7 +88,7 @@ export async function checkRole(session: Session): Promise<CheckResult> {
   const missing = rows.filter(({ canRead }) => canRead === null).map(({ table }) => table);
   if (missing.length > 0) {
     const text = `tables that ${role} has to read are missing: ${missing.join(', ')}`;
-    return fault(text, `As the owner: ${commandLine('migrate', 'up')}`);
+    return fault(text, `As the owner: ${formatCommandLine('migrate', 'up')}`);
   }
   const unread = rows.filter(({ canRead }) => canRead === false).map(({ table }) => table);
   if (unread.length > 0) {
@@ -147,8 +147,8 @@ export async function checkContent(session: Session, manager: EntityManager): Pr
   assertAreas(rows);
   const [keyCount = 0] = await readColumn<number>(session, COUNT_KEYS);
   const { values, records } = rows;
-  const text = `${values.length} values, ${records.length} communication codes, ${keyCount} API keys in force`;
-  return keyCount > 0 ? ok(text) : warning(text, `Issue a key: ${commandLine('keys', 'issue --client NAME')}`);
+  const text = `${values.length} values, ${records.length} communication codes, ${keyCount} valid API keys`;
+  return keyCount > 0 ? ok(text) : warning(text, `Issue a key: ${formatCommandLine('keys', 'issue --client NAME')}`);
 }
 
 interface ExpectedTrigger {

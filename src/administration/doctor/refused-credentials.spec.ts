@@ -153,7 +153,7 @@ describe('a token that is no JWT', () => {
     });
   });
 
-  it('gets a remedy for tokens, too, if somebody gives it as an API key', async () => {
+  it('gets a remedy for tokens beside that for keys, if somebody gives it as an API key', async () => {
     const database = await createDatabase();
     const result = await withReading((session) => checkApiKey(session, '2YotnFZFEjr1zCsicMWpAA'), {
       DATABASE_URL: database.url,

@@ -16,7 +16,7 @@ import {
 import type { RefusalReason } from '../../auth/verdict.js';
 import type { Configuration } from '../../configuration/configuration.js';
 import type { Session } from '../../database/session.js';
-import { commandLine } from '../cli/program.js';
+import { formatCommandLine } from '../cli/program.js';
 import { KEY_STATE } from '../keys.js';
 import { type CheckResult, fault, ok, warning } from './check-result.js';
 
@@ -60,7 +60,7 @@ export async function checkApiKey(session: Session, key: string): Promise<CheckR
   const name = `${found.id} of ${found.client}`;
   const isRefused = found.state === 'expired' || found.state === 'revoked';
   if (isRefused) return fault(`${name} is ${found.state}`, `Issue a new key: ${issueCommand()}`);
-  return ok(`${name} is in force`);
+  return ok(`${name} is valid`);
 }
 
 function explainUnknownKey(key: string): CheckResult {
@@ -73,7 +73,7 @@ function explainUnknownKey(key: string): CheckResult {
 }
 
 function issueCommand(): string {
-  return commandLine('keys', 'issue --client NAME');
+  return formatCommandLine('keys', 'issue --client NAME');
 }
 
 /** The remedies for opaque and for encrypted tokens. docs/identity-providers.md names more providers. */

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { type ProgramIo, commandLine, print } from '../cli/program.js';
+import { type ProgramIo, formatCommandLine, print } from '../cli/program.js';
 import { assertMigrations, readNames } from './migration-files.js';
 
 export function createCheck(io: ProgramIo): Command {
@@ -10,7 +10,7 @@ export function createCheck(io: ProgramIo): Command {
     .action(async () => {
       await assertMigrations();
       const { names } = await readNames();
-      const next = `To try the SQL: ${commandLine('migrate', 'plan')}`;
+      const next = `To try the SQL: ${formatCommandLine('migrate', 'plan')}`;
       print(io, `Names and markers of ${names.length} migrations are in order. ${next}`);
     });
 }

@@ -3,7 +3,7 @@ import type { DatabaseError } from 'pg';
 import { describe, findRefusal, findServerRemedy } from '../../database/database-errors.js';
 import { OperatorError } from '../../telemetry/error-message.js';
 import { showInvisible } from '../cli/invisible-characters.js';
-import { commandLine } from '../cli/program.js';
+import { formatCommandLine } from '../cli/program.js';
 
 /** The longest message, detail or hint that is shown. A detail may contain the whole refused row. */
 const MAX_PART_CHARACTERS = 500;
@@ -48,7 +48,7 @@ export class InterruptedMigration extends OperatorError {
   constructor(title: string, error: unknown) {
     const [message] = describe(error).split('\n'); // node-pg-migrate adds a stack to some errors
     const reason = `${title}: ${message}`;
-    super(`${reason}. The connection was lost. To see what is applied: ${commandLine('migrate', 'status')}`);
+    super(`${reason}. The connection was lost. To see what is applied: ${formatCommandLine('migrate', 'status')}`);
     this.reason = reason;
   }
 }

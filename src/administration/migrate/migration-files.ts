@@ -129,7 +129,7 @@ export function parseMigration(name: string, bytes: Uint8Array): Migration {
   };
 }
 
-/** Returns whether the SQL has more than white space, semicolons and `--` comments, such as a block comment. */
+/** Returns whether the SQL has more than white space, semicolons and `--` comments. A block comment is more. */
 export function hasStatement(sql: string): boolean {
   const sqlWithoutComments = sql.replaceAll(/--.*/g, '');
   return /[^\s;]/.test(sqlWithoutComments);

@@ -2,7 +2,7 @@
 import type { Session } from '../../database/session.js';
 import { DOCUMENTED_OWNER } from '../../database/transactions.js';
 import { OperatorError } from '../../telemetry/error-message.js';
-import { commandLine } from '../cli/program.js';
+import { formatCommandLine } from '../cli/program.js';
 
 /**
  * The present role, and the owner of the tables. SET_OWNER (transactions.ts) finds the owner in the same way. If you
@@ -73,9 +73,9 @@ export async function assertOwner(session: Session): Promise<void> {
 
 function describeRemedy({ role, owner, ownerIsMember }: Ownership, knowsSetOption: boolean): string {
   if (role === DOCUMENTED_OWNER) {
-    return `${commandLine('doctor')} prints the statements that give the tables to ${role}.`;
+    return `${formatCommandLine('doctor')} prints the statements that give the tables to ${role}.`;
   }
-  // PostgreSQL refuses a grant in a circle. And if the owner is a superuser, the grant would make this role one
+  // Two roles cannot be members of each other. And if the owner is a superuser, its members can act as a superuser
   if (ownerIsMember) return `Connect as ${owner}.`;
   const grant = `grant ${owner} to ${role}${knowsSetOption ? ' with set true' : ''};`;
   return `Connect as ${owner}, or run as an administrator: ${grant}`;
