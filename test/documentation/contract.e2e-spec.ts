@@ -267,7 +267,8 @@ async function startBrokenService(): Promise<NestExpressApplication> {
   const fail = () => {
     throw new Error('a fault of the service');
   };
-  Object.assign(app.get(CodesService), { supportedValues: fail, communicationCodes: fail });
+  const broken = { getSupportedValues: fail, getCommunicationCodes: fail } satisfies Partial<CodesService>;
+  Object.assign(app.get(CodesService), broken);
   await app.listen(0, '127.0.0.1');
   return app;
 }
