@@ -37,7 +37,7 @@ it.each<{ slug: keyof typeof problemTypes; status: number; meaning: RegExp; reme
     slug: 'insufficient-scope',
     status: 403,
     meaning: /lacks the scope/,
-    remedy: [/scope that the WWW-Authenticate header names/],
+    remedy: [/scope that the WWW-Authenticate header names/, /If it is a role/],
   },
   { slug: 'not-found', status: 404, meaning: /case-sensitive.* no trailing slash/, remedy: [/\/docs/] },
   { slug: 'method-not-allowed', status: 405, meaning: /does not support the method/, remedy: [/the Allow header/] },

@@ -64,7 +64,10 @@ export const problemTypes = {
     status: 403,
     title: 'The access token lacks a scope',
     meaning: 'Both credentials are valid, but the access token lacks the scope that this service requires.',
-    remedy: ['Request an access token with the scope that the WWW-Authenticate header names.'],
+    remedy: [
+      'Request an access token with the scope that the WWW-Authenticate header names.',
+      'If it is a role, the administrators of the issuer have to give it to your client.',
+    ],
   },
   'not-found': {
     status: 404,

@@ -5,7 +5,7 @@ import { DatabaseStart } from '../../src/demo/database-start.js';
 import type { PostgresServer } from '../../src/demo/postgres-server.js';
 import { listen } from '../support/ports.js';
 import { IS_STARTING, encodeRefusal } from '../support/postgres-protocol.js';
-import { nextEvent } from '../support/waiting.js';
+import { limitWait, nextEvent } from '../support/waiting.js';
 
 const WRITTEN_AT_MS = Date.UTC(2026, 10, 30);
 
@@ -41,7 +41,8 @@ afterEach(() => {
   client?.destroy(); // if a test fails, its client is still connected
 });
 
-const openSession = (): Promise<unknown> => new DatabaseStart(server, 'password').openSession();
+const openSession = (): Promise<unknown> =>
+  limitWait('the end of the start', () => new DatabaseStart(server, 'password').openSession());
 
 it('gives up a port that has not answered after 5 s', async () => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'Date'] });
