@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Test } from '@nestjs/testing';
 import * as fc from 'fast-check';
-import { usedHeap } from '../../test/support/process-figures.js';
+import { measureHeap } from '../../test/support/process-figures.js';
 import { silentLogger } from '../../test/support/silent-logger.js';
 import type { CommunicationCode, Validity } from '../database/entities.js';
 import { DatabaseClock } from '../following/database-clock.js';
@@ -214,11 +214,11 @@ describe('answers', () => {
   it('to 40,000 different filters take bounded memory', async () => {
     const { service, read } = await start();
     read(rowsOf(new Map()));
-    const before = usedHeap();
+    const before = measureHeap();
     for (let filter = 0; filter < 40_000; filter++) {
       service.getCommunicationCodes({ code: `${filter}${'x'.repeat(250)}` });
     }
     // MAX_SMALL_ANSWERS_BYTES and a reserve. Without a limit, the answers would take 70 MB
-    expect(usedHeap() - before).toBeLessThan(25_000_000);
+    expect(measureHeap() - before).toBeLessThan(25_000_000);
   });
 });

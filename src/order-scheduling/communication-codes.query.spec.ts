@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { usedHeap } from '../../test/support/process-figures.js';
+import { measureHeap } from '../../test/support/process-figures.js';
 import { CommunicationCodesQueryParser } from './communication-codes.query.js';
 
 const PATH = '/order-scheduling/communication-codes';
@@ -21,10 +21,10 @@ it.each([
   },
 ])('many $name queries are remembered in bounded memory', ({ queryOf, count }) => {
   const parser = new CommunicationCodesQueryParser();
-  const before = usedHeap();
+  const before = measureHeap();
   for (let index = 0; index < count; index++) {
     // A new text each time, as Node.js makes it from the bytes of a request
     parser.parse(Buffer.from(`${PATH}?${queryOf(index)}`).toString('latin1'));
   }
-  expect(usedHeap() - before).toBeLessThan(8 * 1024 ** 2); // MAX_REMEMBERED_QUERIES_BYTES
+  expect(measureHeap() - before).toBeLessThan(8 * 1024 ** 2); // MAX_REMEMBERED_QUERIES_BYTES
 });

@@ -90,7 +90,7 @@ it('the doctor says how to find the session that locks the codes', async () => {
 });
 
 it('the doctor finds no fault in a sound installation, and prints neither key nor token', async () => {
-  const token = await issuer.token();
+  const token = await issuer.createToken();
   const stdout = await doctor({ credentials: [key.key, `Authorization: Bearer ${token}`] });
   const subjects = stdout.matchAll(/^ok {7}(\w+(?: \w+)?) {2}/gm);
   expect(Array.from(subjects, ([, subject]) => subject)).toEqual([
@@ -281,7 +281,7 @@ describe('the doctor names a fault of the settings, the server or an issuer:', (
     },
   ] as const)('an issuer that fails: $fault', async ({ fault, ofIssuer, ofToken }) => {
     issuer.fault = fault;
-    const stdout = await doctor({ credentials: [await issuer.token()] });
+    const stdout = await doctor({ credentials: [await issuer.createToken()] });
     expect(stdout).toMatch(ofIssuer);
     expect(stdout).toMatch(ofToken);
   });
@@ -452,7 +452,7 @@ describe('for a credential that does not pass', () => {
       },
       { given: await tokenWith({ iss: 'other' }), sentence: /reason "issuer".*"iss":"other"/ },
       { given: 'a.b.c.d.e', sentence: /it is encrypted \(JWE\)/ },
-      { given: await issuer.token(), sentence: /it lacks the scope lookups.read, so the service answers 403/ },
+      { given: await issuer.createToken(), sentence: /it lacks the scope lookups.read, so the service answers 403/ },
     ];
     const revoked = await issueKey(database, { client: 'Ac\u200bme', revokedAt: now });
     const expired = await issueKey(database, { expiresAt: now });
@@ -479,12 +479,12 @@ describe('for a credential that does not pass', () => {
   }
 
   function tokenWith(claims: Record<string, unknown>): Promise<string> {
-    return issuer.token({ claims });
+    return issuer.createToken({ claims });
   }
 
   /** Returns a token signed with a key that the issuer does not publish. */
   async function tokenSignedWith(alg: string, kid: string): Promise<string> {
-    return issuer.token({ key: await createSigningKey(alg, kid) });
+    return issuer.createToken({ key: await createSigningKey(alg, kid) });
   }
 
   function faultsOf(stdout: string, subject: string): string[] {

@@ -2,7 +2,7 @@
 import { KeyObject, sign } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
-import { usedHeap } from '../support/process-figures.js';
+import { measureHeap } from '../support/process-figures.js';
 import { MAX_TOKEN_BYTES } from '../../src/auth/access-token.js';
 import { Issuer, type SigningKey, createSigningKey, encodePart } from '../support/issuer.js';
 import { Verifier } from '../support/verifier.js';
@@ -39,7 +39,7 @@ async function verifiedCount(): Promise<number> {
 it('a token is refused until 30 s before its nbf', async () => {
   const nbf = Math.floor(Date.now() / 1000) + 3_600;
   const acceptedFromMs = (nbf - 30) * 1_000;
-  const token = await issuer.token({ claims: { nbf, exp: nbf + 60 } });
+  const token = await issuer.createToken({ claims: { nbf, exp: nbf + 60 } });
   jest.useFakeTimers({
     now: acceptedFromMs - 1,
     doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'],
@@ -61,7 +61,7 @@ it.each(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384',
     issuer.published = [key.jwk];
     const withThisKey = await new Verifier([issuer]).start();
     issuer.published = published;
-    expect(await withThisKey.verify(await issuer.token({ key }))).toEqual(ACCEPTED);
+    expect(await withThisKey.verify(await issuer.createToken({ key }))).toEqual(ACCEPTED);
   },
 );
 
@@ -86,14 +86,14 @@ describe('Ed25519 and EdDSA are one algorithm (RFC 9864):', () => {
 
 describe('a verified token', () => {
   it('is not verified again', async () => {
-    const token = await issuer.token();
+    const token = await issuer.createToken();
     for (let time = 1; time <= 3; time++) expect(await verifier.verify(token)).toEqual(ACCEPTED);
     expect(await verifiedCount()).toBe(1);
   });
 
   it('is forgotten only if 8 MiB of other tokens were used since its last use', async () => {
     const claims = { padding: PADDING };
-    const making = Array.from({ length: TOO_MANY_TOKENS }, () => issuer.token({ key: ecKey, claims }));
+    const making = Array.from({ length: TOO_MANY_TOKENS }, () => issuer.createToken({ key: ecKey, claims }));
     const [inUse = '', ...others] = await Promise.all(making);
     for (const [index, token] of others.entries()) {
       if (index % 50 === 0) expect(await verifier.verify(inUse)).toEqual(ACCEPTED);
@@ -113,16 +113,16 @@ describe('a verified token', () => {
   });
 
   it('is remembered without the rest of its Authorization header', async () => {
-    const tokens = await Promise.all(Array.from({ length: 500 }, () => issuer.token({ key: ecKey })));
+    const tokens = await Promise.all(Array.from({ length: 500 }, () => issuer.createToken({ key: ecKey })));
     const spaces = ' '.repeat(14 * 1024);
-    const before = usedHeap();
+    const before = measureHeap();
     for (const token of tokens) {
       // A real header is one string, and V8 keeps all of it while a slice of it is in use. V8 would keep a template in
       // parts, and free the spaces. Then this test could not notice that the service remembers a slice
       const header = Buffer.from(`Bearer${spaces}${token}`).toString('latin1');
       expect(await verifier.tokens.verify(header)).toEqual(ACCEPTED);
     }
-    expect(usedHeap() - before).toBeLessThan(4 * 1024 ** 2); // together the headers have 7 MiB
+    expect(measureHeap() - before).toBeLessThan(4 * 1024 ** 2); // together the headers have 7 MiB
     expect(await verifiedCount()).toBe(500);
     for (const token of tokens) expect(await verifier.verify(token)).toEqual(ACCEPTED);
     expect(await verifiedCount()).toBe(500);
@@ -130,7 +130,7 @@ describe('a verified token', () => {
 
   it('is accepted until 30 s after it expires, because clocks differ, and is refused from then on', async () => {
     const exp = Math.floor(Date.now() / 1000) + 60;
-    const token = await issuer.token({ claims: { exp } });
+    const token = await issuer.createToken({ claims: { exp } });
     expect(await verifier.verify(token)).toEqual(ACCEPTED);
     const clock = jest.spyOn(Date, 'now').mockReturnValue((exp + 30) * 1_000 - 1);
     expect(await verifier.verify(token)).toEqual(ACCEPTED);

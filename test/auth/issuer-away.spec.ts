@@ -29,11 +29,11 @@ afterEach(async () => {
   await source.close();
 });
 
-const statusOfNewToken = async (): Promise<number> => verifier.findStatus(await source.token());
+const statusOfNewToken = async (): Promise<number> => verifier.findStatus(await source.createToken());
 
 describe('before the first keys', () => {
   it('no token can be checked, so callers get 503', async () => {
-    expect(await verifier.verify(await source.token())).toMatchObject({
+    expect(await verifier.verify(await source.createToken())).toMatchObject({
       outcome: 'undecided',
       reason: 'no-signing-keys',
     });
@@ -77,11 +77,11 @@ describe('after the first keys', () => {
 
   it('tokens are accepted until the keys are a day old, and then get 503', async () => {
     await verifier.start();
-    const remembered = await source.token();
+    const remembered = await source.createToken();
     expect(await verifier.findStatus(remembered)).toBe(200);
     source.fault = 'down';
     jest.advanceTimersByTime(DAY_MS - 1);
-    await verifier.settled();
+    await verifier.waitUntilSettled();
     expect([await verifier.findStatus(remembered), await statusOfNewToken()]).toEqual([200, 200]);
     jest.advanceTimersByTime(1);
     expect([await verifier.findStatus(remembered), await statusOfNewToken()]).toEqual([503, 503]);
@@ -92,7 +92,7 @@ describe('after the first keys', () => {
     await verifier.start();
     source.fault = 'down';
     jest.advanceTimersByTime(DAY_MS + MINUTE_SECONDS * 1_000);
-    await verifier.settled();
+    await verifier.waitUntilSettled();
     const [refusal] = verifier.warnings as { readonly message: string; readonly callersRefusedAt: Date }[];
     expect(refusal?.message).toBe(`issuer ${source.url}: failed, callers are refused`);
     expect(Date.now() - Number(refusal?.callersRefusedAt)).toBeGreaterThanOrEqual(MINUTE_SECONDS * 1_000);

@@ -32,7 +32,7 @@ let verifier: Verifier;
 
 beforeAll(async () => {
   other = await Issuer.start();
-  otherToken = await other.token();
+  otherToken = await other.createToken();
   stranger = await createSigningKey('RS256', 'stranger');
   firstKeys = await createSigningKeys();
 });
@@ -45,16 +45,16 @@ beforeEach(async () => {
 afterEach(async () => {
   expect(await verifier.findStatus(otherToken)).toBe(200); // callers of the other issuer never notice anything
   verifier.issuers.onApplicationShutdown();
-  await verifier.settled();
+  await verifier.waitUntilSettled();
   jest.restoreAllMocks();
   jest.useRealTimers();
   await issuer.close();
 });
 
 const statusOf = (token: string): Promise<number> => verifier.findStatus(token);
-const statusOfNewToken = async (key?: SigningKey): Promise<number> => statusOf(await issuer.token({ key }));
+const statusOfNewToken = async (key?: SigningKey): Promise<number> => statusOf(await issuer.createToken({ key }));
 const statusOfTokenWith = async (header: object): Promise<number> =>
-  statusOf(await issuer.token({ header: { ...header } }));
+  statusOf(await issuer.createToken({ header: { ...header } }));
 /** Returns the reason why a token is refused, or undefined if it is accepted. */
 async function refusalOf(token: string): Promise<string | undefined> {
   const verdict = await verifier.verify(token);
@@ -90,11 +90,11 @@ function makeRsaKeyAndToken(kid: string, modulusLength: number): { jwk: JWK; tok
 
 describe('a key set', () => {
   it('that becomes empty: within a minute all tokens are refused, also remembered ones', async () => {
-    const known = await issuer.token();
+    const known = await issuer.createToken();
     expect(await statusOf(known)).toBe(200);
     issuer.published = [];
     await verifier.pass(MINUTE_SECONDS);
-    for (const token of [known, await issuer.token(), known]) {
+    for (const token of [known, await issuer.createToken(), known]) {
       expect(await statusOf(token)).toBe(401);
     }
     expect(verifier.warnings.map(({ message }) => message)).toContain(
@@ -116,8 +116,8 @@ describe('a key set', () => {
     const ec = await createSigningKey('ES256', 'twin');
     issuer.published.push(rsa.jwk, ec.jwk);
     await verifier.pass(MINUTE_SECONDS);
-    const ofRsa = await issuer.token({ key: rsa });
-    const ofEc = await issuer.token({ key: ec });
+    const ofRsa = await issuer.createToken({ key: rsa });
+    const ofEc = await issuer.createToken({ key: ec });
     expect([await statusOf(ofRsa), await statusOf(ofEc)]).toEqual([200, 200]);
     issuer.published = [ec.jwk];
     await verifier.pass(MINUTE_SECONDS);
@@ -154,7 +154,7 @@ describe('a key set', () => {
     const next = await createSigningKey('ES256', 'one');
     issuer.published = [former.jwk];
     await verifier.pass(MINUTE_SECONDS);
-    const known = await issuer.token({ key: former });
+    const known = await issuer.createToken({ key: former });
     expect(await statusOf(known)).toBe(200);
     issuer.published = [next.jwk];
     await verifier.pass(MINUTE_SECONDS);
@@ -169,7 +169,7 @@ describe('a key set', () => {
     await verifier.pass(MINUTE_SECONDS);
     const { published } = issuer;
     const brief = await issuer.rotate('brief');
-    const token = await issuer.token({ key: brief });
+    const token = await issuer.createToken({ key: brief });
     expect(await statusOf(token)).toBe(200);
     issuer.published = published;
     await verifier.pass(MINUTE_SECONDS);
@@ -208,7 +208,7 @@ describe('a token that no known key verifies', () => {
       { header: { kid: 'ec-1' } }, // the key of this id is for another algorithm
       { key: issuer.findKey('ES256'), header: { kid: 'rsa-1' } },
     ];
-    for (const parts of forged) expect(await refusalOf(await issuer.token(parts))).toBe('signature');
+    for (const parts of forged) expect(await refusalOf(await issuer.createToken(parts))).toBe('signature');
     expect(issuer.jwksHits).toBe(1);
   });
 
@@ -233,7 +233,7 @@ describe('a token that no known key verifies', () => {
     issuer.fault = 'status 500';
     const verdict = { outcome: 'undecided', reason: 'signing-keys-not-fetched' };
     const asked = await verifier.pass(12, async () => {
-      expect(await verifier.verify(await issuer.token({ header: { kid: 'x' } }))).toMatchObject(verdict);
+      expect(await verifier.verify(await issuer.createToken({ header: { kid: 'x' } }))).toMatchObject(verdict);
     });
     expect(asked).toEqual([1, 1 + RETRY_SECONDS, 1 + 2 * RETRY_SECONDS]);
   });
@@ -277,7 +277,7 @@ describe('a token that no known key verifies', () => {
   it('waits for the same fetch as all other such tokens', async () => {
     await verifier.pass(RETRY_SECONDS);
     const tokens = await Promise.all(
-      Array.from({ length: 500 }, (_, index) => issuer.token({ header: { kid: `forged-${index}` } })),
+      Array.from({ length: 500 }, (_, index) => issuer.createToken({ header: { kid: `forged-${index}` } })),
     );
     const statuses = await Promise.all(tokens.map(statusOf));
     expect(new Set(statuses)).toEqual(new Set([401]));
@@ -312,10 +312,10 @@ describe('a rotation', () => {
     issuer.published = keys.map(withoutKeyId);
     await verifier.pass(MINUTE_SECONDS);
     const header = { kid: undefined };
-    for (const key of keys) expect(await statusOf(await issuer.token({ key, header }))).toBe(200);
+    for (const key of keys) expect(await statusOf(await issuer.createToken({ key, header }))).toBe(200);
     const next = await createSigningKey('ES256', 'c');
     issuer.published = [next, ...keys].map(withoutKeyId);
-    const early = await issuer.token({ key: next, header });
+    const early = await issuer.createToken({ key: next, header });
     expect(await refusalOf(early)).toBe('signature');
     await verifier.pass(MINUTE_SECONDS);
     expect(await statusOf(early)).toBe(200);
@@ -330,13 +330,13 @@ describe('a rotation', () => {
       let index = 0;
       const forge = async (): Promise<number> => {
         index += 1;
-        return statusOf(await issuer.token({ key: stranger, header: headerOf(index) }));
+        return statusOf(await issuer.createToken({ key: stranger, header: headerOf(index) }));
       };
       const flood = () => Promise.all([forge(), forge(), forge(), forge()]);
       const askedBefore = await verifier.pass(20, flood);
       await issuer.rotate('new');
       const askedWhenPublished = await verifier.pass(RETRY_SECONDS, flood);
-      const token = await issuer.token();
+      const token = await issuer.createToken();
       const statuses = new Set<number>();
       const askedAfter = await verifier.pass(120, async () => {
         const forged = flood();
@@ -357,9 +357,9 @@ describe('a rotation', () => {
     async (fault) => {
       await verifier.pass(RETRY_SECONDS);
       issuer.fault = fault;
-      const known = await issuer.token();
+      const known = await issuer.createToken();
       await issuer.rotate('new');
-      const token = await issuer.token();
+      const token = await issuer.createToken();
       const { jwksHits } = issuer;
       for (let time = 1; time <= 30; time++) {
         expect(await statusOf(known)).toBe(200);
@@ -378,12 +378,12 @@ describe('an issuer whose nodes have different key sets', () => {
     const { published } = issuer;
     await issuer.rotate('on-one-node');
     issuer.nodes = [issuer.published, published];
-    const tokens = [await issuer.token(), await issuer.token({ key: issuer.findKey('RS256') })];
+    const tokens = [await issuer.createToken(), await issuer.createToken({ key: issuer.findKey('RS256') })];
     await verifier.pass(RETRY_SECONDS);
     expect(await statusOfNewToken()).toBe(200); // the token caused a fetch, because its key id was unknown
     const statuses = new Set<number>();
     const asked = await verifier.pass(300, async () => {
-      for (const token of [...tokens, await issuer.token()]) statuses.add(await statusOf(token));
+      for (const token of [...tokens, await issuer.createToken()]) statuses.add(await statusOf(token));
     });
     expect([...statuses]).toEqual([200]);
     expect(asked.length).toBeLessThan(25); // about two fetches in 35 s
@@ -397,7 +397,7 @@ describe('an issuer whose nodes have different key sets', () => {
     issuer.nodes = [published.toReversed(), ...rotated];
     const countVerified = async () => (await verifier.metrics.tokensVerified.get()).values[0]?.value ?? 0;
     const before = await countVerified();
-    const token = await issuer.token();
+    const token = await issuer.createToken();
     for (let count = 0; count < 6; count++) {
       expect(await statusOf(token)).toBe(200);
       await verifier.pass(REFRESH_SECONDS);
@@ -418,7 +418,7 @@ describe('an issuer whose nodes have different key sets', () => {
 
 describe('an issuer', () => {
   it('may withdraw a key: its tokens are refused after two fetches without the key, 1 s apart', async () => {
-    const token = await issuer.token();
+    const token = await issuer.createToken();
     issuer.published = issuer.published.slice(1);
     const asked = await verifier.pass(REFRESH_SECONDS);
     expect(await statusOf(token)).toBe(200);
@@ -433,7 +433,7 @@ describe('an issuer', () => {
     { fault: 'bomb', reason: 'the document has more than 1048576 bytes' },
     { fault: 'drip', reason: 'gives no whole answer within 10 s' },
   ])('with the fault "$fault": known keys stay in use, and no key of the answer is used', async ({ fault, reason }) => {
-    const known = await issuer.token();
+    const known = await issuer.createToken();
     issuer.fault = fault;
     const key = await createSigningKey('ES256', 'of-this-answer');
     issuer.published = [key.jwk];
@@ -445,7 +445,7 @@ describe('an issuer', () => {
       }),
     );
     expect(await statusOf(known)).toBe(200);
-    expect(await statusInTime(await issuer.token({ key }))).not.toBe(200);
+    expect(await statusInTime(await issuer.createToken({ key }))).not.toBe(200);
   });
 
   it.each([
@@ -555,7 +555,7 @@ describe('an issuer', () => {
   it('with OAUTH_JWKS_URI needs no metadata, and the log has no warning', async () => {
     const variables = { OAUTH_ISSUER: ['accounts'], OAUTH_JWKS_URI: [`${issuer.url}/jwks`] };
     const configured = await new Verifier([issuer], variables).start();
-    expect(await configured.findStatus(await issuer.token({ claims: { iss: 'accounts' } }))).toBe(200);
+    expect(await configured.findStatus(await issuer.createToken({ claims: { iss: 'accounts' } }))).toBe(200);
     expect(configured.warnings).toEqual([]);
     configured.issuers.onApplicationShutdown();
   });

@@ -174,7 +174,7 @@ describe('the token of a request without a valid API key', () => {
   it.each<{ name: string; authorization: () => string | Promise<string> }>([
     { name: 'whose signature is wrong', authorization: () => forgeAuthorization('rsa-1') },
     { name: 'whose key id is unknown', authorization: () => forgeAuthorization('unknown') },
-    { name: 'that has expired', authorization: () => world.issuer.token({ claims: { exp: 1 } }) },
+    { name: 'that has expired', authorization: () => world.issuer.createToken({ claims: { exp: 1 } }) },
     { name: 'that is no token', authorization: () => 'Bearer a.b' },
     { name: 'of another scheme', authorization: () => 'Basic dXNlcjpwYXNz' },
     { name: 'that is valid', authorization: () => world.token },
@@ -191,7 +191,7 @@ describe('the token of a request without a valid API key', () => {
 
   it('causes no signature check and no fetch of keys, and a flood of such requests disturbs no caller', async () => {
     const { issuer, service } = world;
-    const countVerified = () => service.metric('order_lookup_tokens_verified_total');
+    const countVerified = () => service.readMetric('order_lookup_tokens_verified_total');
     const verifiedBefore = await countVerified();
     const fetchesBefore = issuer.jwksHits;
     const begunAtMs = performance.now();
@@ -210,13 +210,13 @@ describe('the token of a request without a valid API key', () => {
       }
       reader.close();
     });
-    for (let at = 0; at < 20; at++) expect(await statusOf({ Authorization: await issuer.token() })).toBe(200);
+    for (let at = 0; at < 20; at++) expect(await statusOf({ Authorization: await issuer.createToken() })).toBe(200);
     await until(async () => floodCount > 200);
     expect((await countVerified()) - verifiedBefore).toBe(20);
     const fetchesByTimer = Math.ceil((performance.now() - begunAtMs) / REFRESH_INTERVAL_MS);
     expect(issuer.jwksHits - fetchesBefore).toBeLessThanOrEqual(fetchesByTimer);
     await issuer.rotate('rotated'); // during the flood, tokens of the new key are accepted after the next fetch
-    await until(async () => (await statusOf({ Authorization: await issuer.token() })) === 200);
+    await until(async () => (await statusOf({ Authorization: await issuer.createToken() })) === 200);
     floodEnd.abort();
     await Promise.all(flood);
     expect([...statusesOfFlood]).toEqual([401]);
@@ -249,7 +249,7 @@ describe('without the database', () => {
     const reply = await world.get(PATH, { service });
     expectProblem(reply, 'cannot-verify-credentials');
     expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
-    const { status, text } = await service.readiness();
+    const { status, text } = await service.fetchReadiness();
     expect(status).toBe(503);
     // The detail names only the API keys, because codes never become too old
     expect(JSON.parse(text)).toMatchObject({ detail: 'The list of API keys is too old.' });

@@ -71,7 +71,7 @@ async function judge(token: string, settings: Settings): Promise<string> {
 describe.each(PROVIDERS)('$name', ({ settings, tokens }) => {
   it.each(tokens)('$what: $outcome', async ({ outcome, header, claims, settings: furtherSettings }) => {
     const issuerAndAudience = { iss: firstOf(settings['OAUTH_ISSUER']), aud: firstOf(settings['OAUTH_AUDIENCE']) };
-    const token = await issuer.token({
+    const token = await issuer.createToken({
       header: { typ: 'JWT', ...withoutNull(header) },
       claims: { client_id: undefined, ...issuerAndAudience, ...withoutNull(claims) },
     });
@@ -87,14 +87,14 @@ it.each([
   { count: 400, outcome: 'too-long' },
 ])('a token of Entra ID with $count groups: $outcome', async ({ count, outcome }) => {
   const groups = Array.from({ length: count }, () => GROUP_ID);
-  const token = await issuer.token({ claims: { iss: ENTRA_ID.OAUTH_ISSUER, groups } });
+  const token = await issuer.createToken({ claims: { iss: ENTRA_ID.OAUTH_ISSUER, groups } });
   expect(await judge(token, ENTRA_ID)).toBe(outcome);
 });
 
 it('a token of Entra ID for Microsoft Graph is refused: the hash of its nonce is signed, not the nonce', async () => {
   const nonce = 'nonce of the token';
   const signedNonce = createHash('sha256').update(nonce).digest('base64url');
-  const signed = await issuer.token({ header: { nonce: signedNonce }, claims: { iss: ENTRA_ID.OAUTH_ISSUER } });
+  const signed = await issuer.createToken({ header: { nonce: signedNonce }, claims: { iss: ENTRA_ID.OAUTH_ISSUER } });
   const { kid, alg } = issuer.signer;
   const token = signed.replace(/^[^.]+/, encodePart({ alg, kid, typ: 'JWT', nonce }));
   expect(await judge(token, ENTRA_ID)).toBe('signature');

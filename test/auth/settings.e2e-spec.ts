@@ -33,7 +33,7 @@ const world = localWorld({
 });
 
 const token = (claims: object = {}, header: object = {}): Promise<string> =>
-  world.issuer.token({ claims: { scope: 'lookups.read', ...claims }, header: { ...header } });
+  world.issuer.createToken({ claims: { scope: 'lookups.read', ...claims }, header: { ...header } });
 
 interface Sent {
   readonly path?: string;
@@ -222,14 +222,14 @@ it.each([
     const line = await world.service.waitForLog(({ requestId }) => requestId === id);
     expect(line).toMatchObject({ level: 'info', credential, reason: 'repeated', client: 'test', keyId: world.key.id });
     const counter = `order_lookup_credentials_refused_total{credential="${credential}",reason="repeated"}`;
-    expect(await world.service.metric(counter)).toBe(1);
+    expect(await world.service.readMetric(counter)).toBe(1);
     for (const secret of [world.key.key, sent]) expectNotShown(secret, reply.text);
   },
 );
 
 it('the log line of an accepted request names the client of the key and the client of the token', async () => {
   const service = await world.startReplica({ LOG_LEVEL: 'debug' });
-  await service.ready();
+  await service.waitUntilReady();
   const authorization = await token({ client_id: 'others' });
   // The service remembers the token after the first request, and does not verify it again for the second request
   for (const id of [randomUUID(), randomUUID()]) {

@@ -126,7 +126,7 @@ describe('an access token is accepted', () => {
 
   it.each(['ES256', 'EdDSA'])('if it is signed with %s', async (alg) => {
     const { issuer } = world;
-    expect((await ask(await issuer.token({ key: issuer.findKey(alg) }))).status).toBe(200);
+    expect((await ask(await issuer.createToken({ key: issuer.findKey(alg) }))).status).toBe(200);
   });
 
   it('if its iat is in the future', async () => {
@@ -321,11 +321,11 @@ it('if the issuer is away at the start, callers get 503, and no 401, until its k
   const line = await service.waitForLog(({ statusCode }) => statusCode === 503);
   expect(line).toMatchObject({ level: 'warn', credential: 'access_token', reason: 'no-signing-keys' });
   const secondsUntilRefusal = `order_lookup_seconds_until_refusal{what="signing-keys",issuer="${issuer.url}"}`;
-  expect(await service.metric('order_lookup_jwks_keys')).toBe(0);
-  expect(await service.metric(secondsUntilRefusal)).toBe(0);
+  expect(await service.readMetric('order_lookup_jwks_keys')).toBe(0);
+  expect(await service.readMetric(secondsUntilRefusal)).toBe(0);
   issuer.fault = 'none';
   await until(async () => (await statusOf()) === 200);
-  expect(await service.readiness()).toMatchObject({ status: 200 });
-  expect(await service.metric('order_lookup_jwks_keys')).toBe(3);
-  expect(await service.metric(secondsUntilRefusal)).toBe(MAX_KEY_AGE_SECONDS);
+  expect(await service.fetchReadiness()).toMatchObject({ status: 200 });
+  expect(await service.readMetric('order_lookup_jwks_keys')).toBe(3);
+  expect(await service.readMetric(secondsUntilRefusal)).toBe(MAX_KEY_AGE_SECONDS);
 });

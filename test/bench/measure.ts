@@ -1,4 +1,4 @@
-import { cpuSeconds } from '../support/process-figures.js';
+import { readCpuSeconds } from '../support/process-figures.js';
 import { generate } from './generate.js';
 import type { Scenario } from './scenarios.js';
 
@@ -17,7 +17,7 @@ const MAX_OTHER_ANSWERS = 1;
 /** @throws Error if answers have another status than the scenario expects */
 export async function measure(scenario: Scenario, seconds: number): Promise<Measurement> {
   const { server, status } = scenario;
-  const cpuBefore = cpuSeconds(server.pid);
+  const cpuBefore = readCpuSeconds(server.pid);
   const startedAt = performance.now();
   const tally = await generate({
     port: server.port,
@@ -27,7 +27,7 @@ export async function measure(scenario: Scenario, seconds: number): Promise<Meas
     spins: true,
   });
   const elapsedSeconds = (performance.now() - startedAt) / 1000;
-  const usedSeconds = cpuSeconds(server.pid) - cpuBefore;
+  const usedSeconds = readCpuSeconds(server.pid) - cpuBefore;
   const answers = Object.values(tally).reduce((sum, count) => sum + count, 0);
   const expected = tally[status] ?? 0;
   if (answers - expected > MAX_OTHER_ANSWERS) {

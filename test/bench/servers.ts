@@ -63,7 +63,7 @@ export class Servers {
     const DATABASE_URL = database.urlOf('order_lookup_service');
     const environment = { DATABASE_URL, ...issuer.environment, ...settings };
     const service = await this.startProgram(`${folder}/dist/main.js`, environment);
-    await service.ready();
+    await service.waitUntilReady();
     service.ignoreLog();
     return service;
   }

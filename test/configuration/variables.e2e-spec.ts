@@ -6,7 +6,7 @@ import { Collector } from '../support/collector.js';
 import { type Reply, fetchReply } from '../support/exchange.js';
 import { PATHS } from '../support/paths.js';
 import { readText } from '../support/program.js';
-import { freePort } from '../support/ports.js';
+import { findFreePort } from '../support/ports.js';
 import type { RunningService } from '../support/running-service.js';
 import { processWorld } from '../support/test-world.js';
 
@@ -44,7 +44,7 @@ let service: RunningService;
 const values: Record<string, string> = {};
 
 const tokenFor = (claims: Record<string, string>): Promise<string> =>
-  world.issuer.token({ claims: { iss: ISSUER, aud: AUDIENCE, ...claims } });
+  world.issuer.createToken({ claims: { iss: ISSUER, aud: AUDIENCE, ...claims } });
 async function ask(path: string, claims: Record<string, string> = {}): Promise<Reply> {
   const headers = { 'Api-Key': world.key.key, Authorization: await tokenFor(claims) };
   return fetchReply(service.url + path, { headers });
@@ -74,7 +74,7 @@ interface Row {
   readonly check: (value: string) => void | Promise<void>;
 }
 
-const port = async (): Promise<string> => String(await freePort());
+const port = async (): Promise<string> => String(await findFreePort());
 
 const ROWS: readonly Row[] = [
   {

@@ -48,7 +48,7 @@ it('the log names the table with row level security, and the statement of the do
     const [, statement = ''] = /is on, run as the owner: (alter .*TABLE .*;)$/m.exec(doctor.stdout) ?? [];
     expect(statement).not.toBe('');
     for (const table of TABLES) await queryAt(OWNER, statement.replace('TABLE', table));
-    await service.ready();
+    await service.waitUntilReady();
     const mended = await runLine('doctor', environment);
     expect(mended.stdout).toMatch(/Calls are answered\.\n$/);
   } finally {

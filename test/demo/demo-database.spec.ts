@@ -6,7 +6,7 @@ import { expect, it, jest } from '@jest/globals';
 import { DemoDatabase } from '../../src/demo/demo-database.js';
 import { findPrograms } from '../../src/demo/postgres-programs.js';
 import { PostgresServer } from '../../src/demo/postgres-server.js';
-import { freePort, listen } from '../support/ports.js';
+import { findFreePort, listen } from '../support/ports.js';
 import { IS_STARTING } from '../support/postgres-protocol.js';
 import { useTestFolder } from '../support/test-folder.js';
 
@@ -49,7 +49,7 @@ it('the database of the demo starts again if it was killed and another program h
 it('the demo waits for a server that still repairs its data, also if its lock file is old', async () => {
   await startAndStop();
   const server = new PostgresServer(await findPrograms(), folder);
-  const port = await freePort();
+  const port = await findFreePort();
   await server.start(port);
   let refusalsLeft = 2;
   const repairing = createServer((client) => {
@@ -71,7 +71,7 @@ it('the demo uses the server that another demo starts at the same time', async (
   const programs = await findPrograms();
   const server = new PostgresServer(programs, folder);
   const start = jest.spyOn(server, 'start').mockImplementationOnce(async () => {
-    await new PostgresServer(programs, folder).start(await freePort());
+    await new PostgresServer(programs, folder).start(await findFreePort());
     throw new Error('lock file "postmaster.pid" already exists');
   });
   const database = new DemoDatabase(server);

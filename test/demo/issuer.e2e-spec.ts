@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type JSONWebKeySet, createLocalJWKSet, jwtVerify } from 'jose';
 import { fetchReply } from '../support/exchange.js';
-import { freePort } from '../support/ports.js';
+import { findFreePort } from '../support/ports.js';
 import { type RunningProgram, PROJECT, endOf, run, startProgram } from '../support/program.js';
 import { until } from '../support/until.js';
 
@@ -21,7 +21,7 @@ let environment: Record<string, string>;
 let url: string;
 let issuer: RunningProgram;
 beforeAll(async () => {
-  const port = await freePort();
+  const port = await findFreePort();
   url = `http://127.0.0.1:${port}`;
   environment = {
     ISSUER_URL: url,

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { BALANCERS, isInstalled, startBalancer, withLongTimeouts } from '../support/gateways.js';
 import { issueKey } from '../support/api-keys.js';
-import { freePort } from '../support/ports.js';
+import { findFreePort } from '../support/ports.js';
 import { processWorld } from '../support/test-world.js';
 import { Traffic } from '../support/traffic.js';
 import { until } from '../support/until.js';
@@ -21,7 +21,7 @@ describe.each(BALANCERS)('%s', (name) => {
 
   test('with the file of docs/balancers.md loses no request while one replica ends and another is killed', async () => {
     const { key } = await issueKey(world.database, { client: name });
-    const ports = { PORT: String(await freePort()), MANAGEMENT_PORT: String(await freePort()) };
+    const ports = { PORT: String(await findFreePort()), MANAGEMENT_PORT: String(await findFreePort()) };
     const first = await world.startReadyReplica({ HOST: FIRST, ...ports });
     const second = await world.startReadyReplica({ HOST: SECOND, ...ports });
     const front = await startBalancer(name, ports, withLongTimeouts);
@@ -30,10 +30,10 @@ describe.each(BALANCERS)('%s', (name) => {
     try {
       await until(async () => traffic.asked >= REQUESTS);
       first.signal('SIGTERM');
-      expect(await first.exited()).toBe(0);
+      expect(await first.waitForExit()).toBe(0);
       const restarted = await world.startReadyReplica({ HOST: FIRST, ...ports });
       const answered = `order_lookup_client_requests_total{client="${name}",status="200"}`;
-      await until(async () => (await restarted.metric(answered)) > 0); // the balancer uses the restarted replica again
+      await until(async () => (await restarted.readMetric(answered)) > 0); // the balancer uses the restarted replica again
 
       await second.kill();
       const askedBefore = traffic.asked;

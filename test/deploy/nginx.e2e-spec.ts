@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ProblemSlug, problemTypes } from '../../src/problems/problem-types.js';
 import { CertificateAuthority, hasOpenSsl } from '../support/certificates.js';
-import { freePort, listen } from '../support/ports.js';
+import { findFreePort, listen } from '../support/ports.js';
 import { type Front, hasNginx, startNginx, withUnlimitedCaller, withLongTimeouts } from '../support/gateways.js';
 import { localWorld } from '../support/local-world.js';
 import { readBlocks } from '../support/pages.js';
@@ -130,7 +130,7 @@ describeWithNginx('deploy/nginx', () => {
 
   it('behind a balancer limits each client by the address that the balancer saw, and not by a forged one', async () => {
     const service = await world.startReplica({ TRUSTED_PROXY_HOPS: '2' });
-    await service.ready();
+    await service.waitUntilReady();
     const inner = await startNginx([hostOf(service)], (text) =>
       withSlowRate(text)
         .replace('# set_real_ip_from 10.1.0.0/16', `set_real_ip_from ${BALANCER}`)
@@ -179,9 +179,9 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
   let port: string;
   let replicaToKill: ReachableService;
   beforeAll(async () => {
-    port = String(await freePort());
+    port = String(await findFreePort());
     replicaToKill = await world.startReplicaProcess({ PORT: port });
-    await replicaToKill.ready();
+    await replicaToKill.waitUntilReady();
     const neverReady = await world.startReplica({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
     nginx = await startNginx([world.service, replicaToKill, neverReady].map(hostOf), (text) =>
       withUnlimitedCaller(withLongTimeouts(text), '127.0.0.1'),
@@ -212,7 +212,7 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
     await until(async () => traffic.asked > 10);
     await replicaToKill.kill();
     const startedAgain = await world.startReadyReplica({ PORT: port });
-    await until(async () => (await startedAgain.metric(ANSWERED)) > 0); // nginx uses the started replica again
+    await until(async () => (await startedAgain.readMetric(ANSWERED)) > 0); // nginx uses the started replica again
     await startedAgain.end();
     await until(async () => traffic.asked > 100);
     expect((await traffic.stop()).failures).toEqual([]);
@@ -221,7 +221,7 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
 
 describeWithNginx('deploy/nginx without a running replica', () => {
   beforeAll(async () => {
-    nginx = await startNginx([`127.0.0.1:${await freePort()}`], (text) =>
+    nginx = await startNginx([`127.0.0.1:${await findFreePort()}`], (text) =>
       withUnlimitedCaller(withLongTimeouts(text), '127.0.0.1'),
     );
   });

@@ -38,7 +38,7 @@ const slugs = Object.keys(problemTypes) as ProblemSlug[];
 
 /** Returns the headers of a caller who may read the lookups. The token of the world lacks SCOPE. */
 async function goodHeaders(): Promise<Record<string, string>> {
-  const token = await world.issuer.token({ claims: { scope: SCOPE } });
+  const token = await world.issuer.createToken({ claims: { scope: SCOPE } });
   return { 'Api-Key': world.key.key, Authorization: `Bearer ${token}` };
 }
 
@@ -292,7 +292,7 @@ async function replyOfBrokenService(broken: NestExpressApplication, path: string
 }
 
 async function replyWithoutSigningKeys(withoutIssuer: LocalService, path: string): Promise<Reply> {
-  const token = await world.issuer.token({ claims: { iss: NO_ISSUER } });
+  const token = await world.issuer.createToken({ claims: { iss: NO_ISSUER } });
   const headers = { Authorization: `Bearer ${token}` };
   return replyThatFits(
     () => world.get(path, { headers, service: withoutIssuer }),

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { generate } from '../bench/generate.js';
 import { PATHS } from '../support/paths.js';
-import { residentMebibytes } from '../support/process-figures.js';
+import { readResidentMebibytes } from '../support/process-figures.js';
 import { requestTo } from '../support/reader.js';
 import type { RunningService } from '../support/running-service.js';
 import { StalledClients } from '../support/stalled-clients.js';
@@ -61,10 +61,10 @@ async function runAttack(attack: Attack, { world, service, others }: Surrounding
   const port = Number(new URL(url).port);
   const bytes = requestTo(communicationCodes + attack.query, world.headers).repeat(attack.requests);
   const clients = new StalledClients();
-  const before = residentMebibytes(pid);
+  const before = readResidentMebibytes(pid);
   let most = before;
   const timer = setInterval(() => {
-    most = Math.max(most, residentMebibytes(pid));
+    most = Math.max(most, readResidentMebibytes(pid));
   }, 20);
   for (let opened = 0; opened < CONNECTIONS; opened += CONNECTIONS_OF_A_STEP) {
     const sockets = await clients.open({ count: CONNECTIONS_OF_A_STEP, port, bytes });

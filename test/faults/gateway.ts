@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { failuresIn } from './figures.js';
 import { type Front, startBalancer, startNginx, withUnlimitedCaller } from '../support/gateways.js';
-import { freePort } from '../support/ports.js';
+import { findFreePort } from '../support/ports.js';
 import type { RunningService } from '../support/running-service.js';
 import { Traffic, WITHIN_A_SECOND } from '../support/traffic.js';
 import type { World } from '../support/world.js';
@@ -38,7 +38,7 @@ export async function gateway(world: World, rounds = ROUNDS, only = ''): Promise
 
 async function restartUnderTraffic(world: World, run: Run): Promise<string> {
   const { name, balancer, drainSeconds, rounds } = run;
-  const ports = { PORT: String(await freePort()), MANAGEMENT_PORT: String(await freePort()) };
+  const ports = { PORT: String(await findFreePort()), MANAGEMENT_PORT: String(await findFreePort()) };
   const environment = { DRAIN_SECONDS: String(drainSeconds), ...ports };
   const start = (HOST: string): Promise<RunningService> => world.startReadyReplica({ HOST, ...environment });
   const replicas = new Map<string, RunningService>();
@@ -50,7 +50,7 @@ async function restartUnderTraffic(world: World, run: Run): Promise<string> {
     for (const host of HOSTS) {
       const replica = replicas.get(host);
       replica?.signal('SIGTERM');
-      await replica?.exited();
+      await replica?.waitForExit();
       replicas.set(host, await start(host));
       await pause(NOTICED_MS);
     }

@@ -45,7 +45,7 @@ export async function issuers(world: World, seconds = 20): Promise<string> {
   /** Returns how long it takes until a token of a new key is accepted, and the answers before that. */
   const rotate = async (kid: string): Promise<string> => {
     await issuer.rotate(kid);
-    const token = await issuer.token();
+    const token = await issuer.createToken();
     const startedAtMs = performance.now();
     const refused: number[] = [];
     for (;;) {
@@ -64,7 +64,7 @@ export async function issuers(world: World, seconds = 20): Promise<string> {
     const sent: Promise<number | string>[] = [];
     const timer = setInterval(() => {
       const kid = sent.length % 3 === 0 ? undefined : `forged-${sent.length}`;
-      const token = issuer.token({ key, header: { kid } });
+      const token = issuer.createToken({ key, header: { kid } });
       // A rejection that nobody handles yet would end the process, and its PostgreSQL would go on running
       sent.push(token.then(statusOf).catch(toMessage));
     }, FLOOD_INTERVAL_MS);
@@ -88,7 +88,7 @@ export async function issuers(world: World, seconds = 20): Promise<string> {
     });
   }
   issuer.fault = 'none';
-  await until(async () => (await statusOf(await issuer.token())) === 200);
+  await until(async () => (await statusOf(await issuer.createToken())) === 200);
   await pause(REST_MS);
   await underTraffic('rotation without a warning', () => rotate('unannounced'));
   await pause(REST_MS);

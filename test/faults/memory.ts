@@ -1,6 +1,6 @@
 // Fails if an answer is not 200. The memory is only reported.
 import { generate } from '../bench/generate.js';
-import { residentMebibytes } from '../support/process-figures.js';
+import { readResidentMebibytes } from '../support/process-figures.js';
 import { requestTo } from '../support/reader.js';
 import { ALL_PATHS } from '../support/paths.js';
 import type { RunningService } from '../support/running-service.js';
@@ -32,15 +32,15 @@ export async function memory(world: World, count = 1_000_000, leastKibibytes = '
   const claims = { padding: 'x'.repeat(paddingBytes) };
   const kinds: Kind[] = [
     { name: 'with one token', nextToken: async () => world.token },
-    { name: 'each with a token of its own', nextToken: () => world.issuer.token({ key, claims }) },
+    { name: 'each with a token of its own', nextToken: () => world.issuer.createToken({ key, claims }) },
   ];
-  const lines = [`at the start ${Math.round(residentMebibytes(service.pid))} MiB`];
+  const lines = [`at the start ${Math.round(readResidentMebibytes(service.pid))} MiB`];
   for (const { name, nextToken } of kinds) {
     const mebibytes: number[] = [];
     for (let done = 0; done < count; done += REQUESTS_OF_A_STEP) {
       for (let sent = 0; sent < REQUESTS_OF_A_STEP; sent += REQUESTS_OF_A_BATCH)
         await sendAll(service, await requestsOfABatch(world, nextToken));
-      mebibytes.push(residentMebibytes(service.pid));
+      mebibytes.push(readResidentMebibytes(service.pid));
     }
     lines.push(`${count} requests ${name}: ${describe(mebibytes)}`);
   }

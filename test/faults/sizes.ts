@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { issueKey } from '../support/api-keys.js';
-import { peakMebibytes, residentMebibytes } from '../support/process-figures.js';
+import { readPeakMebibytes, readResidentMebibytes } from '../support/process-figures.js';
 import { PATHS } from '../support/paths.js';
 import { until } from '../support/until.js';
 import type { World } from '../support/world.js';
@@ -32,8 +32,8 @@ async function measureSize(world: World, codes: number): Promise<string[]> {
   const service = await world.startReadyReplica({ NODE_OPTIONS: '--max-semi-space-size=8' }); // as in the image
   const ready = `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
   const found = [
-    `ready after ${ready}, ${Math.round(residentMebibytes(service.pid))} MiB ` +
-      `(at most ${Math.round(peakMebibytes(service.pid))})`,
+    `ready after ${ready}, ${Math.round(readResidentMebibytes(service.pid))} MiB ` +
+      `(at most ${Math.round(readPeakMebibytes(service.pid))})`,
   ];
   const ask = async (path: string, key = world.key.key): Promise<[number, string]> => {
     const response = await fetch(service.url + path, { headers: { ...headers, 'Api-Key': key } });
@@ -50,13 +50,13 @@ async function measureSize(world: World, codes: number): Promise<string[]> {
     `update communication_code set description = '${text}' where code = 'CODE-1'`;
   const served: number[] = [];
   const refused: number[] = [];
-  await service.metric('nodejs_eventloop_lag_max_seconds'); // each reading of this metric resets it
+  await service.readMetric('nodejs_eventloop_lag_max_seconds'); // each reading of this metric resets it
   for (let change = 0; change < CHANGES; change++) {
     await pause(300 * Math.random()); // so that the changes come at any time between two polls (POLL_INTERVAL_MS)
     const shows = async (): Promise<boolean> => (await ask(`${CODES}?code=CODE-1`))[1].includes(`"Change ${change}"`);
     served.push(await measureDelay(setCode(`Change ${change}`), shows));
   }
-  const longestTurnMs = 1_000 * (await service.metric('nodejs_eventloop_lag_max_seconds'));
+  const longestTurnMs = 1_000 * (await service.readMetric('nodejs_eventloop_lag_max_seconds'));
   for (let change = 0; change < CHANGES; change++) {
     const { key, id } = await issueKey(database);
     await until(async () => (await ask(UPDATE, key))[0] === 200);
@@ -68,7 +68,7 @@ async function measureSize(world: World, codes: number): Promise<string[]> {
     `a change served after ${quantiles(served)}, longest turn of the event loop ${Math.round(longestTurnMs)} ms`,
     `a revoked key refused after ${quantiles(refused)} while all codes are read`,
   );
-  found.push(`at most ${Math.round(peakMebibytes(service.pid))} MiB`);
+  found.push(`at most ${Math.round(readPeakMebibytes(service.pid))} MiB`);
   await service.kill();
   return found;
 }

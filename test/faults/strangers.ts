@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { generate } from '../bench/generate.js';
-import { openDescriptors, residentMebibytes } from '../support/process-figures.js';
+import { openDescriptors, readResidentMebibytes } from '../support/process-figures.js';
 import { PATHS } from '../support/paths.js';
 import { exchange } from '../support/exchange.js';
 import { Reader, requestTo } from '../support/reader.js';
@@ -27,7 +27,7 @@ const REQUEST_WITHOUT_BODY = requestTo(PATHS.orderUpdate, { 'Transfer-Encoding':
 export async function strangers(world: World, seconds = 12, only = ''): Promise<string> {
   const { issuer, credentials, database } = world;
   const service = await world.startReplicaProcess({}, { descriptors: DESCRIPTORS });
-  await service.ready();
+  await service.waitUntilReady();
   service.ignoreLog();
   // The watched caller and the attacks by lookups use these valid credentials
   const caller = { 'Api-Key': credentials.key, Authorization: credentials.token };
@@ -124,7 +124,7 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
       await pause((seconds / 2) * 1000);
       await issuer.rotate(randomUUID());
       const startedAt = performance.now();
-      const headers = { 'Api-Key': credentials.key, Authorization: await issuer.token() };
+      const headers = { 'Api-Key': credentials.key, Authorization: await issuer.createToken() };
       const { status } = await fetch(service.url + PATHS.orderUpdate, { headers });
       const took = Math.round(performance.now() - startedAt);
       const tally = await attack;
@@ -147,11 +147,11 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
     const liveness = `${service.managementUrl}/health/live`;
     const health = new Watch(async () => (await fetch(liveness)).ok, 200);
     await pause(500);
-    const before = residentMebibytes(service.pid);
+    const before = readResidentMebibytes(service.pid);
     let most = before;
     let descriptors = 0;
     const timer = setInterval(() => {
-      most = Math.max(most, residentMebibytes(service.pid));
+      most = Math.max(most, readResidentMebibytes(service.pid));
       descriptors = Math.max(descriptors, openDescriptors(service.pid));
     }, 50);
     const outcome = await attack(port).finally(() => clearInterval(timer));

@@ -57,7 +57,7 @@ const isReadingOfProxyWaiting = async (): Promise<boolean> => {
 const statusOf = async (key: string): Promise<number> =>
   (await world.get(UPDATE, { headers: { 'Api-Key': key } })).status;
 const readReloads = (result: string): Promise<number> =>
-  world.service.metric(`order_lookup_snapshot_reloads_total{topic="codes",result="${result}"}`);
+  world.service.readMetric(`order_lookup_snapshot_reloads_total{topic="codes",result="${result}"}`);
 
 /** Does the work while 50 mixed requests a second go to the service. All answers are checked. */
 async function underTraffic({ url }: LocalService, work: () => Promise<unknown>): Promise<void> {
@@ -105,7 +105,7 @@ describe('a change of codes', () => {
     const openedAtMs = performance.now();
     await until(async () => {
       const askedAtMs = performance.now();
-      const ageSeconds = await world.service.metric('order_lookup_snapshot_age_seconds{topic="codes"}');
+      const ageSeconds = await world.service.readMetric('order_lookup_snapshot_age_seconds{topic="codes"}');
       const lastPollAtMs = askedAtMs - ageSeconds * 1_000;
       return lastPollAtMs > openedAtMs; // so a poll came while the change was open
     });
@@ -130,7 +130,7 @@ describe('a change of codes', () => {
     expect(line).toMatchObject({ msg: 'database (codes): failed, retrying', level: 'warn' });
     expect(await readReloads('failed')).toBe(failuresBefore + 1);
     expect((await world.get(UPDATE)).text).toBe(former);
-    expect(await world.service.readiness()).toMatchObject({ status: 200, text: '{"status":"ok"}' });
+    expect(await world.service.fetchReadiness()).toMatchObject({ status: 200, text: '{"status":"ok"}' });
     await sql('insert into area_property select * from kept; drop table kept');
     const next = await commitValue();
     await until(() => serves(world.service, next));
@@ -157,7 +157,7 @@ it('a revoked key is refused while other sessions lock the tables api_key_use an
   await until(async () => (await statusOf(key)) === 401);
   expect(await serves(world.service, value)).toBe(false);
   // The database answers, although the codes cannot be read
-  expect(await world.service.metric('order_lookup_database_up')).toBe(1);
+  expect(await world.service.readMetric('order_lookup_database_up')).toBe(1);
 });
 
 describe('an outage of the database', () => {
@@ -186,7 +186,7 @@ describe('an outage of the database', () => {
     expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
     proxy.mode = 'pass';
     world.issuer.fault = 'none';
-    await service.ready();
+    await service.waitUntilReady();
     expect((await world.get(UPDATE, { service })).status).toBe(200);
     await service.kill();
   });
@@ -198,8 +198,8 @@ describe('an outage of the database', () => {
       await until(isReadingOfProxyWaiting);
       proxy.mode = 'swallow';
       await lockHolder.query('rollback');
-      await until(async () => (await behindProxy.metric('order_lookup_database_up')) === 0);
-      expect(await behindProxy.readiness()).toMatchObject({ status: 200 });
+      await until(async () => (await behindProxy.readMetric('order_lookup_database_up')) === 0);
+      expect(await behindProxy.fetchReadiness()).toMatchObject({ status: 200 });
       await until(() => serves(world.service, value)); // meanwhile the replica behind the proxy gets no answers
       proxy.mode = 'pass';
       await until(() => serves(behindProxy, value));

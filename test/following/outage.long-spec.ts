@@ -9,7 +9,7 @@ const world = processWorld({ replicas: 2, hasOwnPostgres: true });
 
 const untilNoticed = (): Promise<void> =>
   until(async () => {
-    const asking = world.replicas.map((replica) => replica.metric('order_lookup_database_up'));
+    const asking = world.replicas.map((replica) => replica.readMetric('order_lookup_database_up'));
     const values = await Promise.all(asking);
     return values.every((value) => value === 0);
   });

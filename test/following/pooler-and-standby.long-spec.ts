@@ -8,7 +8,7 @@ import { expect, it } from '@jest/globals';
 import { PASSWORD, queryAt, withSession } from '../support/database.js';
 import { runLine } from '../support/local-program.js';
 import { PATHS } from '../support/paths.js';
-import { freePort } from '../support/ports.js';
+import { findFreePort } from '../support/ports.js';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.js';
 import { endOf, startProgram } from '../support/program.js';
 import { until } from '../support/until.js';
@@ -24,7 +24,7 @@ if (!hasPooler) process.stderr.write('SKIPPED: the test behind a transaction poo
  */
 async function startPooler(url: string) {
   const { hostname, port, pathname, username } = new URL(url);
-  const [folder, listenPort] = [mkdtempSync(join(tmpdir(), 'pooler-')), await freePort()];
+  const [folder, listenPort] = [mkdtempSync(join(tmpdir(), 'pooler-')), await findFreePort()];
   const file = join(folder, 'pgbouncer.ini');
   writeFileSync(
     file,
@@ -64,7 +64,7 @@ async function expectServed(url: string, afterEachChange = async (): Promise<voi
     await afterEachChange();
   }
   for (const replica of replicas) {
-    expect(await replica.metric('order_lookup_database_up')).toBe(1);
+    expect(await replica.readMetric('order_lookup_database_up')).toBe(1);
     await replica.kill();
   }
 }

@@ -43,7 +43,7 @@ describe('a connection', () => {
   it('with too many waiting requests is closed and counted once, and other connections get answers', async () => {
     const { service } = world;
     const caller = await Reader.to(service.url);
-    const before = await service.metric(REFUSED_CONNECTIONS);
+    const before = await service.readMetric(REFUSED_CONNECTIONS);
     const bytes = PAGE.repeat(100);
     const attackers = await clients.open({ count: 20, port: service.port, bytes });
     const closing = attackers.map((attacker) => clients.readToEnd(attacker));
@@ -51,7 +51,7 @@ describe('a connection', () => {
     expect((await caller.ask(goodRequest)).status).toBe(200);
     await Promise.all(closing);
     expect((await caller.ask(goodRequest)).status).toBe(200);
-    expect(await service.metric(REFUSED_CONNECTIONS)).toBe(before + 20);
+    expect(await service.readMetric(REFUSED_CONNECTIONS)).toBe(before + 20);
     caller.close();
   });
 

@@ -2,7 +2,7 @@
 // that only its memory is measured. `npm run faults -- strangers` and `-- callers` run the whole attacks, with figures.
 import { afterEach, expect, it } from '@jest/globals';
 import { StalledClients } from '../support/stalled-clients.js';
-import { residentMebibytes } from '../support/process-figures.js';
+import { readResidentMebibytes } from '../support/process-figures.js';
 import { PATHS } from '../support/paths.js';
 import { exchange } from '../support/exchange.js';
 import { Reader, requestTo } from '../support/reader.js';
@@ -24,8 +24,8 @@ afterEach(() => clients.close());
 /** Notes the memory of the service. The returned function returns by how many MiB the memory has grown since then. */
 function measureGrowth(): () => number {
   const { pid } = world.service;
-  const before = residentMebibytes(pid);
-  return () => residentMebibytes(pid) - before;
+  const before = readResidentMebibytes(pid);
+  return () => readResidentMebibytes(pid) - before;
 }
 
 it('answers that nobody reads share one copy', async () => {

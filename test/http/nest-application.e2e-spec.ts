@@ -171,7 +171,7 @@ let limitedCaller: Headers;
 const [database, issuer] = await Promise.all([createDatabase(), Issuer.start()]);
 
 beforeAll(async () => {
-  const token = await issuer.token();
+  const token = await issuer.createToken();
   const headersOf = async (client: string): Promise<Headers> => {
     const { key } = await issueKey(database, { client });
     return { 'Api-Key': key, Authorization: token, Origin: ORIGIN };

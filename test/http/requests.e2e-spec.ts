@@ -33,7 +33,7 @@ const goodRequest = (beginning = `GET ${PATH}`, headerLines = ''): string =>
 /** Sends bytes in one packet, and asserts that each answer is counted once and logged under its id. */
 async function send(bytes: string, closeAfterAnswers = Infinity): Promise<Exchange> {
   const { service } = world;
-  const before = await service.metric('order_lookup_http_requests_total');
+  const before = await service.readMetric('order_lookup_http_requests_total');
   const found = await exchange(service.port, [Buffer.from(bytes, 'latin1')], { answers: closeAfterAnswers });
   for (const { status, headers } of found.responses) {
     const id = headers.get('x-request-id');
@@ -41,7 +41,7 @@ async function send(bytes: string, closeAfterAnswers = Infinity): Promise<Exchan
     const line = await service.waitForLog(({ requestId }) => requestId === id);
     expect(line).toMatchObject({ statusCode: status, operation: expect.any(String) });
   }
-  expect(await service.metric('order_lookup_http_requests_total')).toBe(before + found.responses.length);
+  expect(await service.readMetric('order_lookup_http_requests_total')).toBe(before + found.responses.length);
   return found;
 }
 const statusesOf = ({ responses }: Exchange): number[] => responses.map(({ status }) => status);

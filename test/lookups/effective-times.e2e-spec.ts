@@ -40,7 +40,7 @@ describe('a time at which codes begin or end', () => {
        values ('orderType', '${name}', ${from}, ${end})`,
     );
 
-  const readMetric = (name: string): Promise<number> => world.service.metric(`order_lookup_${name}`);
+  const readMetric = (name: string): Promise<number> => world.service.readMetric(`order_lookup_${name}`);
   const expectNextMoment = (epochMs: number): Promise<void> =>
     until(async () => (await readMetric('next_moment_timestamp_seconds')) === epochMs / 1000);
 

@@ -67,7 +67,7 @@ it('the header Keep-Alive of an answer names KEEP_ALIVE_SECONDS', async () => {
 
 it('after a signal a replica is not ready, and answers with Connection: close for DRAIN_SECONDS', async () => {
   const { service, ended } = await beginToEnd(await startReplica());
-  const { status: readiness, text } = await service.readiness();
+  const { status: readiness, text } = await service.fetchReadiness();
   const detail = 'The service is shutting down.';
   expect([readiness, JSON.parse(text)]).toEqual([503, expect.objectContaining({ detail })]);
   for (let count = 0; count < 10; count++) {
@@ -93,7 +93,7 @@ it('no request fails while a balancer stops using a replica that ends', async ()
   const { ended } = await beginToEnd(service);
   await until(async () => traffic.asked > 100);
   target = world.service;
-  await traffic.answered();
+  await traffic.waitUntilAnswered();
   balancer.emit('drained');
   await ended;
   expect((await traffic.stop()).failures).toEqual([]);
@@ -104,7 +104,7 @@ it('a request that begins or is completed after the port has closed gets its ans
   const request = requestTo(PATHS.orderUpdate, world.headers);
   const [idle, halfSent] = await Promise.all([Reader.to(service.url), Reader.to(service.url)]);
   halfSent.send(request.slice(0, 20));
-  await until(async () => (await service.metric('order_lookup_connections')) === 2); // the service has accepted both
+  await until(async () => (await service.readMetric('order_lookup_connections')) === 2); // the service has accepted both
   const ending = await beginToEnd(service);
   await closePort(ending);
   const replies = await Promise.all([idle.ask(request), halfSent.ask(request.slice(20))]);

@@ -43,11 +43,11 @@ it('the service is not ready while no issuer has a usable key', async () => {
   expect(health.unavailableReasons).toEqual([`${noKeyOf(source)} ${noKeyOf(other)}`]);
   expect(metricsText).toContain(`refusal{what="signing-keys",issuer="${source.url}"} 0\n`);
   expect(metricsText).toContain(`jwks_keys{issuer="${source.url}"} 0\n`);
-  expect(await verifier.findStatus(await source.token())).toBe(401);
+  expect(await verifier.findStatus(await source.createToken())).toBe(401);
   source.fault = 'none';
   await verifier.pass(5); // RETRY_INTERVAL_MS of key-set.ts: by now both issuers were asked again
   expect(health.isReady).toBe(true);
-  expect(await verifier.findStatus(await source.token())).toBe(200);
+  expect(await verifier.findStatus(await source.createToken())).toBe(200);
 });
 
 it('the service is ready if one issuer has keys, although another has none', async () => {

@@ -21,7 +21,7 @@ const runBeforeLoading = (code: string): Record<string, string> =>
 
 async function signalUntilEnd(service: RunningService): Promise<number | null> {
   const again = setInterval(() => service.signal('SIGTERM'), 100);
-  const status = await service.exited();
+  const status = await service.waitForExit();
   clearInterval(again);
   return status;
 }
@@ -35,7 +35,7 @@ it('a signal ends the process also before the service is loaded', async () => {
 it('a signal ends the process with 0 after the log line "stopped"', async () => {
   const service = await world.startReplica({ DRAIN_SECONDS: '0' });
   service.signal('SIGHUP');
-  expect(await service.exited()).toBe(0);
+  expect(await service.waitForExit()).toBe(0);
   const { level } = await service.waitForLog(({ msg }) => msg === 'stopped');
   expect(level).toBe('info');
 });
@@ -45,7 +45,7 @@ it('a second signal is ignored within a second of the first, and later ends the 
   service.signal('SIGTERM');
   service.signal('SIGTERM'); // at Ctrl-C the terminal sends the signal, and npm sends it again
   await service.waitForLog(({ msg }) => msg === 'stopping');
-  expect((await service.readiness()).status).toBe(503);
+  expect((await service.fetchReadiness()).status).toBe(503);
   expect(await signalUntilEnd(service)).toBe(130);
 });
 
@@ -61,7 +61,7 @@ it.each([
       ...preload(`process.on('SIGUSR2', () => { ${fault}; });`),
     });
     service.signal('SIGUSR2');
-    expect(await service.exited()).toBe(1);
+    expect(await service.waitForExit()).toBe(1);
     const line = await service.waitForLog(({ msg }) => msg === event);
     expect(line).toMatchObject({ level: 'fatal', err: expect.stringMatching(/^Error: nobody caught it/) });
     expect(service.lines.at(-1)).toEqual(line);
@@ -74,7 +74,7 @@ it('an error that nobody caught ends the process with 1 also while the service i
   service.signal('SIGTERM');
   await service.waitForLog(({ msg }) => msg === 'stopping');
   service.signal('SIGUSR2');
-  expect(await service.exited()).toBe(1);
+  expect(await service.waitForExit()).toBe(1);
 });
 
 it('before the service is loaded, the process prints an error that nobody caught, and ends with 1', async () => {

@@ -56,7 +56,7 @@ export async function flipCodes(
     `insert into communication_code
        select 'T' || n % 10, 'C' || n, 'Code ' || n from generate_series(1, ${CODE_COUNT}) as n`,
   );
-  const expected = await bothAnswers(database, replicas, credentials, `Code ${CODE_COUNT}`);
+  const expected = await fetchBothAnswers(database, replicas, credentials, `Code ${CODE_COUNT}`);
   const report: FlipReport = {
     replies: 0,
     flips: 0,
@@ -99,7 +99,7 @@ function makeRequests({ key, token }: Credentials): string[] {
 }
 
 /** Returns the answers to each target before and after a flip. Waits until all replicas serve the flip. */
-async function bothAnswers(
+async function fetchBothAnswers(
   database: TestDatabase,
   replicas: readonly ReachableService[],
   credentials: Credentials,

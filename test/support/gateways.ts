@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Certificate } from './certificates.js';
 import { readBlocks } from './pages.js';
-import { freePort } from './ports.js';
+import { findFreePort } from './ports.js';
 import { endOf, readText, startProgram } from './program.js';
 import { until } from './until.js';
 
@@ -49,7 +49,7 @@ export async function startBalancer(
   change = (text: string): string => text,
 ): Promise<Front> {
   const folder = mkdtempSync(join(tmpdir(), `${name}-`));
-  const port = await freePort();
+  const port = await findFreePort();
   const block = readBlocks('docs/balancers.md').find(({ language }) => language === name);
   const text = change(block?.text ?? '')
     .replaceAll(/10\.0\.0\.(\d):3000/g, `127.0.0.$1:${PORT}`)
@@ -75,7 +75,7 @@ export async function startNginx(
   certificate?: Certificate,
 ): Promise<Front> {
   const folder = mkdtempSync(join(tmpdir(), 'nginx-'));
-  const port = await freePort();
+  const port = await findFreePort();
   // These lines replace those of nginx.conf. With max_fails=0 nginx never takes a replica out of use
   const servers = replicas.map((one) => `    server ${one} max_fails=0;\n`).join('');
   const text = change(readText('deploy/nginx/nginx.conf'))

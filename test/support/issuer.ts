@@ -134,7 +134,7 @@ export class Issuer {
     };
   }
 
-  async token({ header = {}, claims = {}, key = this.signer }: TokenParts = {}): Promise<string> {
+  async createToken({ header = {}, claims = {}, key = this.signer }: TokenParts = {}): Promise<string> {
     const members = { alg: key.alg, kid: key.kid, typ: 'at+jwt', ...header };
     return new SignJWT({ ...this.claims, ...claims }).setProtectedHeader(members).sign(key.privateKey);
   }
@@ -216,7 +216,7 @@ export class Issuer {
   }
 
   private async answerToken(response: ServerResponse): Promise<void> {
-    const token = await this.token();
+    const token = await this.createToken();
     sendJson(response, { access_token: token, expires_in: 600, token_type: 'Bearer' });
   }
 

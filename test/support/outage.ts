@@ -25,7 +25,7 @@ export async function sendTrafficDuring(
   const probing = new AbortController();
   const probe = async (service: RunningService): Promise<void> => {
     while (!probing.signal.aborted) {
-      const { status } = await service.readiness();
+      const { status } = await service.fetchReadiness();
       readiness.asked++;
       if (status !== 200) readiness.not200++;
       await pause(100);

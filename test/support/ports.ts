@@ -1,5 +1,5 @@
 // Ports of the loopback address. A server in the test's process listens on port 0, which means any free port. A program
-// that needs to know its port before it starts, or that starts again on the same port, uses `freePort`.
+// that needs to know its port before it starts, or that starts again on the same port, uses `findFreePort`.
 import { once } from 'node:events';
 import { type AddressInfo, type Server, createServer } from 'node:net';
 
@@ -16,7 +16,7 @@ export async function listen(server: Server): Promise<number> {
 let candidate = 10_000 + ((process.pid * 101) % 20_000); // consecutive processes begin 101 ports apart
 
 /** Returns a port on which nobody listens. */
-export async function freePort(): Promise<number> {
+export async function findFreePort(): Promise<number> {
   for (;;) {
     const port = candidate++;
     if (await isFree(port)) return port;

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { PostgresServer as Server } from '../../src/demo/postgres-server.ts';
 import { findPrograms } from '../../src/demo/postgres-programs.ts';
 import { PASSWORD, queryAt } from './database.ts';
-import { freePort, isFree } from './ports.ts';
+import { findFreePort, isFree } from './ports.ts';
 import { limitWait } from './waiting.ts';
 
 /** A real PostgreSQL server with a folder of its own. */
@@ -31,7 +31,7 @@ export async function startPostgres(fillData?: (data: string) => Promise<void>):
   const programs = await findPrograms(process.env['TEST_POSTGRES']);
   const folder = await mkdtemp(join(tmpdir(), 'order-lookup-'));
   const server = new Server(programs, folder);
-  const port = await freePort();
+  const port = await findFreePort();
   // 300 sessions are enough for all workers of Jest. Without fsync writes are faster, but would not survive a power cut
   const start = () => server.start(port, { fsync: 'off', max_connections: 300 });
   const url = `postgres://postgres:${PASSWORD}@127.0.0.1:${port}/postgres`;

@@ -11,13 +11,13 @@ const readMebibytes = (pid: number, name: string): number =>
   Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
 /** Returns the resident memory now, in MiB. */
-export const residentMebibytes = (pid: number): number => readMebibytes(pid, 'VmRSS');
+export const readResidentMebibytes = (pid: number): number => readMebibytes(pid, 'VmRSS');
 
 /** Returns the largest resident memory so far, in MiB. */
-export const peakMebibytes = (pid: number): number => readMebibytes(pid, 'VmHWM');
+export const readPeakMebibytes = (pid: number): number => readMebibytes(pid, 'VmHWM');
 
 /** Returns the CPU time of all threads so far, in seconds, with the time in the kernel. */
-export function cpuSeconds(pid: number): number {
+export function readCpuSeconds(pid: number): number {
   const [, afterName = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
   // The fields 14 and 15 of the file. The first field after the name is field 3
   const [userTicks, kernelTicks] = afterName.split(' ').slice(11, 13).map(Number);
@@ -28,7 +28,7 @@ export function cpuSeconds(pid: number): number {
 export const openDescriptors = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
 
 /** Returns the bytes in this process's heap after a garbage collection. */
-export function usedHeap(): number {
+export function measureHeap(): number {
   setFlagsFromString('--expose-gc'); // adds the function `gc` to contexts that are made afterwards
   (runInNewContext('gc') as () => void)();
   return process.memoryUsage().heapUsed;

@@ -39,15 +39,15 @@ export abstract class ReachableService {
     return this.lines.map((line) => JSON.stringify(line)).join('\n');
   }
 
-  async readiness(): Promise<{ readonly status: number; readonly text: string }> {
+  async fetchReadiness(): Promise<{ readonly status: number; readonly text: string }> {
     return fetchReply(`${this.managementUrl}/health/ready`, NEW_CONNECTION);
   }
 
   /** Resolves when the service is ready. If the service does not become ready, the error has its reasons. */
-  async ready(): Promise<void> {
+  async waitUntilReady(): Promise<void> {
     let last = 'it gave no answer';
     const isReady = async (): Promise<boolean> => {
-      const { status, text } = await this.readiness();
+      const { status, text } = await this.fetchReadiness();
       last = `it answered ${status} ${text}`;
       return status === 200;
     };
@@ -55,7 +55,7 @@ export abstract class ReachableService {
   }
 
   /** @param name one series with its labels, or the name of a metric: then the result is the sum of its series */
-  async metric(name: string): Promise<number> {
+  async readMetric(name: string): Promise<number> {
     const { text } = await fetchReply(`${this.managementUrl}/metrics`, NEW_CONNECTION);
     const lines = text.split('\n');
     const series = lines.filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { findPrograms } from '../../src/demo/postgres-programs.js';
 import { PostgresServer } from '../../src/demo/postgres-server.js';
-import { freePort, isFree } from './ports.js';
+import { findFreePort, isFree } from './ports.js';
 import { until } from './until.js';
 
 /** A program that starts remove-run.mjs, as test-run.ts does. Its end closes the standard input of remove-run.mjs. */
@@ -19,7 +19,7 @@ it('a test run that is killed leaves no PostgreSQL and no folder', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'killed-run-'));
   chmodSync(folder, 0o755); // if root runs the tests, PostgreSQL runs as another user
   const server = new PostgresServer(await findPrograms(), join(folder, 'database'));
-  const port = await freePort();
+  const port = await findFreePort();
   await server.initialise('tests-only');
   await server.start(port);
 

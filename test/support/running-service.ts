@@ -42,16 +42,16 @@ export class RunningService extends ReachableService {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const service = new RunningService(child);
-    await Promise.race([service.listening(), service.failedStart()]);
+    await Promise.race([service.waitUntilListening(), service.throwIfStartFails()]);
     return service;
   }
 
-  private async listening(): Promise<void> {
+  private async waitUntilListening(): Promise<void> {
     await this.waitForLog(({ msg }) => msg === 'listening');
   }
 
   /** Throws if the process ends before it listens. Otherwise the promise is never settled. */
-  private async failedStart(): Promise<never> {
+  private async throwIfStartFails(): Promise<never> {
     const [status] = (await once(this.child, 'exit')) as [number | null];
     const isListening = this.lines.some(({ msg }) => msg === 'listening');
     if (isListening) return new Promise(() => undefined);
@@ -83,7 +83,7 @@ export class RunningService extends ReachableService {
     this.child.kill(name);
   }
 
-  async exited(): Promise<number | null> {
+  async waitForExit(): Promise<number | null> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return this.child.exitCode;
     const [status] = await limitWait(
       () => `the end of the service, whose output is ${this.output}`,
@@ -94,6 +94,6 @@ export class RunningService extends ReachableService {
 
   async kill(): Promise<void> {
     this.child.kill('SIGKILL');
-    await this.exited();
+    await this.waitForExit();
   }
 }

@@ -91,14 +91,14 @@ export class Traffic {
   }
 
   /** Waits for the answers to the requests so far. */
-  async answered(): Promise<void> {
+  async waitUntilAnswered(): Promise<void> {
     await Promise.all(this.underWay);
   }
 
   /** Sends no more requests, and waits for the missing answers. */
   async stop(): Promise<TrafficReport> {
     clearInterval(this.timer);
-    await this.answered();
+    await this.waitUntilAnswered();
     const { asked, failed, late, failures } = this;
     const sorted = this.latencies.toSorted((a, b) => a - b);
     const p99 = sorted[Math.floor(sorted.length * 0.99)] ?? NaN;

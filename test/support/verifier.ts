@@ -81,7 +81,7 @@ export class Verifier {
   }
 
   /** Resolves when the service fetches nothing, or when an issuer keeps an answer back. */
-  async settled(): Promise<void> {
+  async waitUntilSettled(): Promise<void> {
     const isHeldBack = (): boolean => this.sources.some(({ isHoldingBack }) => isHoldingBack);
     await this.until(() => isHeldBack() || !this.issuers.all.some(({ isFetching }) => isFetching));
   }
@@ -103,7 +103,7 @@ export class Verifier {
     for (let second = 1; second <= seconds; second++) {
       const before = this.keySetHits;
       jest.advanceTimersByTime(1_000);
-      await this.settled();
+      await this.waitUntilSettled();
       await eachSecond?.(second);
       if (this.keySetHits > before) asked.push(second);
     }

@@ -94,7 +94,7 @@ export class World<Service extends ReachableService = RunningService> {
   /** Returns a token that is valid for long runs, and for replicas whose clocks are minutes apart. */
   private createLongToken(): Promise<string> {
     const nowSeconds = Math.floor(Date.now() / 1000);
-    return this.issuer.token({ claims: { iat: nowSeconds - 600, exp: nowSeconds + 8 * 3600 } });
+    return this.issuer.createToken({ claims: { iat: nowSeconds - 600, exp: nowSeconds + 8 * 3600 } });
   }
 
   /** Starts one more replica, which listens, but may not be ready yet. It is not added to `replicas`. */
@@ -107,7 +107,7 @@ export class World<Service extends ReachableService = RunningService> {
   /** Starts one more replica, and waits until it is ready. */
   async startReadyReplica(environment: Record<string, string> = {}): Promise<Service> {
     const service = await this.startReplica(environment);
-    await service.ready();
+    await service.waitUntilReady();
     return service;
   }
 

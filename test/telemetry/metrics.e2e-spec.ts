@@ -117,7 +117,7 @@ it('a replica shows the age of codes, API keys and signing keys, and for how lon
 it('a replica counts requests, clients, refusals and verified tokens without naming a credential', async () => {
   const service = await world.startReadyReplica();
   const strangersKey = generateApiKey();
-  const expiredToken = await world.issuer.token({ claims: { exp: 1 } });
+  const expiredToken = await world.issuer.createToken({ claims: { exp: 1 } });
   await world.get(PATHS.orderUpdate, { service });
   await world.get(PATHS.orderUpdate, { headers: { 'Api-Key': strangersKey }, service });
   const headers = { Authorization: `Bearer ${expiredToken}` };

@@ -103,7 +103,7 @@ it('the service begins a new trace if the caller sends no traceparent, or an inv
 /** Ends a service, and returns whether it had loaded the SDK. */
 async function hadLoadedSdk(service: RunningService): Promise<boolean> {
   service.signal('SIGTERM');
-  expect(await service.exited()).toBe(0);
+  expect(await service.waitForExit()).toBe(0);
   const sentence = /SDK loaded: (true|false)\n/;
   await until(async () => sentence.test(service.output));
   return sentence.exec(service.output)?.[1] === 'true';

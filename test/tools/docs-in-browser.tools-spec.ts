@@ -8,7 +8,7 @@ import { makeSigningKey, serveIssuer } from '../../src/demo/issuer.js';
 import { fetchReply } from '../support/exchange.js';
 import { AUDIENCE } from '../support/issuer.js';
 import { ALL_PATHS } from '../support/paths.js';
-import { freePort, listen } from '../support/ports.js';
+import { findFreePort, listen } from '../support/ports.js';
 import { PROJECT } from '../support/program.js';
 import { World } from '../support/world.js';
 
@@ -40,7 +40,7 @@ const itInBrowser = existsSync(CHROMIUM) ? it : it.skip;
 beforeAll(async () => {
   mkdirSync(OUTPUT, { recursive: true });
   const host = '127.0.0.1';
-  const PORT = String(await freePort());
+  const PORT = String(await findFreePort());
   issuerUrl = `http://${host}:${await listen(issuer)}`;
   await serveIssuer(issuer, {
     url: issuerUrl,

@@ -9,7 +9,7 @@ import { chromium } from 'playwright-core';
 import { fetchReply } from '../support/exchange.js';
 import { AUDIENCE } from '../support/issuer.js';
 import { PATHS } from '../support/paths.js';
-import { freePort } from '../support/ports.js';
+import { findFreePort } from '../support/ports.js';
 import { PROJECT } from '../support/program.js';
 import { until } from '../support/until.js';
 import { World } from '../support/world.js';
@@ -85,8 +85,8 @@ beforeAll(async () => {
     execFileSync('mvn', ['-q', '-B', 'dependency:unpack', artifact, '-DoutputDirectory=.'], {
       cwd: FOLDER,
     });
-  const PORT = String(await freePort());
-  url = `http://127.0.0.1:${await freePort()}`;
+  const PORT = String(await findFreePort());
+  url = `http://127.0.0.1:${await findFreePort()}`;
   const data = join(HOME, 'data');
   rmSync(data, { recursive: true, force: true }); // Keycloak imports no realm that exists already
   mkdirSync(join(data, 'import'), { recursive: true });

@@ -2,7 +2,7 @@ import { type Socket, connect, createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { createDatabase } from '../../../test/support/database.js';
-import { freePort, listen } from '../../../test/support/ports.js';
+import { findFreePort, listen } from '../../../test/support/ports.js';
 import type { DatabaseAddress } from '../../configuration/database-url.js';
 import { COMMAND_USE } from '../../database/data-source.js';
 import type { Database, Work } from '../../database/database.js';
@@ -99,7 +99,7 @@ it('the message names the encoding of a database that cannot be used, and the en
 });
 
 it('a command connects again if its first connections are refused, as in a new pod', async () => {
-  const port = await freePort();
+  const port = await findFreePort();
   const { hostname, port: postgresPort } = new URL(database.url);
   const proxy = createServer((client) => {
     const server = connect(Number(postgresPort), hostname);

@@ -74,7 +74,7 @@ it.each([
     remedy: /Correct the clock of this machine .* or .* the issuer/,
   },
 ])('has a remedy for a token that is refused for $what', async ({ token, remedy }) => {
-  const result = await checkAccessToken(await issuer.token(token), withClients);
+  const result = await checkAccessToken(await issuer.createToken(token), withClients);
   expect(result).toMatchObject({ state: 'fault', remedy: expect.stringMatching(remedy) });
 });
 
@@ -93,14 +93,14 @@ it.each([
 ])('has a remedy for a token if $what', async ({ header, remedy }) => {
   const unpublishedKey = await createSigningKey('RS256', 'rsa-1'); // the issuer publishes another key of this id
   const { alg, kid } = unpublishedKey;
-  const [, claims, signature] = (await issuer.token({ key: unpublishedKey })).split('.');
+  const [, claims, signature] = (await issuer.createToken({ key: unpublishedKey })).split('.');
   const text = [encodePart({ alg, kid, typ: 'at+jwt', ...header }), claims, signature].join('.');
   expect(await checkToken(text)).toMatchObject({ state: 'fault', remedy: expect.stringMatching(remedy) });
 });
 
 it('shows the published key of a token if this key cannot verify the token', async () => {
   issuer.published = published.map((key) => ({ ...key, use: 'enc', key_ops: ['encrypt'] }));
-  expect(await checkToken(await issuer.token())).toMatchObject({
+  expect(await checkToken(await issuer.createToken())).toMatchObject({
     state: 'fault',
     text: expect.stringContaining(
       'published as [{"kid":"rsa-1","kty":"RSA","use":"enc","key_ops":["encrypt"],"alg":"RS256"}]',
@@ -110,7 +110,7 @@ it('shows the published key of a token if this key cannot verify the token', asy
 });
 
 it('shows header and claims separately, because both may have a member with the same name', async () => {
-  const text = await issuer.token({ claims: { typ: 'ID', token_use: 'id', sub: 'person' } });
+  const text = await issuer.createToken({ claims: { typ: 'ID', token_use: 'id', sub: 'person' } });
   const { text: shown } = await checkToken(text);
   expect(shown).toMatch(/"header":\{"alg":"RS256",.*\},"claims":\{.*"typ":"ID","token_use":"id"/);
   expect(shown).not.toContain('person');
@@ -118,7 +118,7 @@ it('shows header and claims separately, because both may have a member with the 
 
 it('shows the members of a refused token that may explain the refusal, and no member that names a person', async () => {
   const claims = { azp: 'a', appid: 'b', cid: 'c', scope: 's', scp: 't', typ: 'ID', token_use: 'id', nbf: 1 };
-  const text = await issuer.token({ header: { nonce: 'n' }, claims: { ...claims, sub: 'person', email: 'x@y' } });
+  const text = await issuer.createToken({ header: { nonce: 'n' }, claims: { ...claims, sub: 'person', email: 'x@y' } });
   const { text: shown } = await checkToken(text);
   const members = JSON.parse(shown.slice(shown.indexOf('{'))) as Record<'header' | 'claims', object>;
   expect(new Set(Object.keys(members.header))).toEqual(new Set(['alg', 'typ', 'kid', 'nonce']));
@@ -127,7 +127,7 @@ it('shows the members of a refused token that may explain the refusal, and no me
 });
 
 it('shows at most 500 characters of the members, because a list of scopes may have any length', async () => {
-  const text = await issuer.token({ claims: { token_use: 'id', scope: 's'.repeat(5_000) } });
+  const text = await issuer.createToken({ claims: { token_use: 'id', scope: 's'.repeat(5_000) } });
   const { text: shown } = await checkToken(text);
   expect(shown.slice(shown.indexOf('{'))).toHaveLength(500);
 });
@@ -168,7 +168,7 @@ describe('a token that is no JWT', () => {
 });
 
 it('says that a text is a JWT that was cut', async () => {
-  const text = await issuer.token();
+  const text = await issuer.createToken();
   expect(await checkToken(text.slice(0, text.lastIndexOf('.') - 5))).toMatchObject({
     state: 'fault',
     text: 'it is a JWT that was cut',
@@ -176,7 +176,7 @@ it('says that a text is a JWT that was cut', async () => {
 });
 
 it('warns if the signature could not be checked', async () => {
-  const text = await issuer.token();
+  const text = await issuer.createToken();
   issuer.fault = 'down';
   expect(await checkToken(text)).toMatchObject({
     state: 'warning',
@@ -189,7 +189,8 @@ it('asks an issuer once for several tokens, whether the issuer answers or not', 
     issuer.fault = fault;
     issuer.hits.clear();
     const issuerKeys = new IssuerKeys(configuration);
-    for (let count = 1; count <= 2; count++) await checkAccessToken(await issuer.token(), configuration, issuerKeys);
+    for (let count = 1; count <= 2; count++)
+      await checkAccessToken(await issuer.createToken(), configuration, issuerKeys);
     expect(issuer.hits.get('/.well-known/openid-configuration')).toBe(1);
   }
 });
