@@ -305,6 +305,15 @@ describe('the doctor finds a fault of the database:', () => {
     expect(await examine(behind)).toMatch(/^fault {4}migrations {5}pending: \d{14}_\w+\n +→ As the owner: .*migrate/m);
   });
 
+  it('missing rights of a role, with its name in quotes if SQL needs them', async () => {
+    const other = await createDatabaseToDamage();
+    const role = `reader@${other.name}`;
+    await other.query(`create role "${role}" login password '${PASSWORD}'; grant usage on schema public to "${role}"`);
+    const stdout = await doctor({ environment: { DATABASE_URL: other.urlOf(encodeURIComponent(role)) } });
+    await other.query(`drop owned by "${role}"; drop role "${role}"`);
+    expect(stdout).toContain(`to "${role}";`);
+  });
+
   it('missing rights of the role, until the printed statements are run', async () => {
     const other = await createDatabaseToDamage();
     await other.query('revoke select on communication_code from order_lookup_service');
