@@ -46,18 +46,21 @@ export class DatabaseStart {
     return session;
   }
 
-  /** Starts the server, and connects. Stops the server again if it accepts no session. */
+  /** Starts the server, and connects. If the started server accepts no session, stops it again. */
   private async startServer(): Promise<Client> {
+    let isStartedByUs = false;
     try {
       for (let attempt = 1; ; attempt += 1) {
         const failure = await this.tryToStart();
+        isStartedByUs = failure === undefined;
         const session = await this.waitForSession(); // after a failure, too: another demo may have started the server
         if (session) return session;
         if (!failure) throw this.describeFailure(new Error('its server accepts no session'));
         if (attempt === START_ATTEMPTS) throw this.describeFailure(failure);
       }
     } catch (error) {
-      await this.server.stop().catch(() => undefined); // `error` says more
+      // After a failed start, a running server is that of another demo. An error of `stop` would say less than `error`
+      if (isStartedByUs) await this.server.stop().catch(() => undefined);
       throw error;
     }
   }

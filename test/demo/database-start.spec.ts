@@ -12,6 +12,8 @@ const WRITTEN_AT_MS = Date.UTC(2026, 10, 30);
 let listener: Server;
 let client: Socket | undefined;
 let lockFile: PostgresServer['lockFile'];
+let start: () => Promise<void>;
+let stops: string[];
 const removeStaleLockFile = jest.fn(() => {
   lockFile = undefined;
 });
@@ -23,12 +25,14 @@ const server = {
   get lockFile() {
     return lockFile;
   },
-  start: async () => undefined,
-  stop: async () => undefined,
+  start: () => start(),
+  stop: async () => void stops.push('stop'),
   removeStaleLockFile,
 } as unknown as PostgresServer;
 
 beforeEach(async () => {
+  start = async () => undefined;
+  stops = [];
   listener = createServer((socket) => {
     client = socket;
   });
@@ -68,6 +72,20 @@ it('asks a server that repairs its data again for a minute', async () => {
   });
   await expect(openSession()).rejects.toThrow('the database system is starting up');
   expect(attempts).toBe(times.length);
+});
+
+it('does not stop the server of another demo, which started first and has too many clients', async () => {
+  listener.on('connection', (socket) => {
+    socket.once('data', () => socket.end(encodeRefusal('53300', 'sorry, too many clients already')));
+  });
+  const lockFileOfOther = lockFile;
+  lockFile = undefined;
+  start = async () => {
+    lockFile = lockFileOfOther;
+    throw new Error('lock file "postmaster.pid" already exists');
+  };
+  await expect(openSession()).rejects.toThrow('does not start: sorry, too many clients already.');
+  expect(stops).toEqual([]);
 });
 
 it('leaves a server alone that refuses the session because it has too many clients', async () => {

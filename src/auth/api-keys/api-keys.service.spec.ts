@@ -4,6 +4,7 @@ import type { DatabaseClock } from '../../following/database-clock.js';
 import type { FollowedTopic } from '../../following/followed-topic.js';
 import type { FollowingService } from '../../following/following.service.js';
 import { Metrics } from '../../telemetry/metrics.js';
+import { measureHeap } from '../../../test/support/process-figures.js';
 import { hashApiKey } from './api-key.js';
 import { ApiKeysService, KeyList, type ListedKey } from './api-keys.service.js';
 import type { KeyUse } from './key-use.js';
@@ -83,4 +84,17 @@ it.each([
 ])('the metric of the next expiry shows $what', async ({ ends, seconds }) => {
   const text = await createService(ends).metrics.registry.metrics();
   expect(text).toContain(`\norder_lookup_next_key_expiry_seconds ${seconds}\n`);
+});
+
+it.each([
+  { what: 'unknown keys', toHeader: (index: number) => `unknown ${index} ${'x'.repeat(8_000)}` },
+  { what: 'the rest of a header with a listed key', toHeader: (index: number) => `key ${index},${'x'.repeat(8_000)}` },
+])('does not keep $what in memory', ({ toHeader }) => {
+  const { service } = createService(Array.from({ length: 1_000 }, () => ({})));
+  const before = measureHeap();
+  for (let index = 0; index < 1_000; index++) {
+    // The Buffer makes one text, as a header of Node.js is
+    expect(service.verify(Buffer.from(toHeader(index)).toString('latin1'))).toMatchObject({ outcome: 'refused' });
+  }
+  expect(measureHeap() - before).toBeLessThan(4 * 1024 ** 2); // together the headers have 8 MB
 });
