@@ -48,7 +48,7 @@ function mergeRows(table: Table, staying: readonly Row[], wanted: readonly Row[]
   return [...new Map(pairWithKeys(table, [...staying, ...wanted])).values()];
 }
 
-/** Returns the values of all code lists, with positions. If the file has no value of a list, its staying values keep theirs. */
+/** Returns the values of all code lists, with positions. In a list without wanted values, nothing moves. */
 function arrangeLists(staying: readonly Row[], wanted: readonly Row[]): Row[] {
   const wantedByList = groupBy(wanted, (row) => row['code_list']);
   const stayingByList = groupBy(staying, (row) => row['code_list']);

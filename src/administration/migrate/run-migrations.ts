@@ -29,7 +29,7 @@ import {
 import { assertOwner } from './migration-owner.js';
 
 /**
- * Runs the SQL that the setting order_lookup.file contains: a `do` block takes no parameters. EXECUTE lets the SQL end no
+ * Runs the SQL in the setting order_lookup.file, because a `do` block takes no parameters. EXECUTE refuses to end the
  * transaction. The setting is emptied first, or each parallel worker of PostgreSQL would get a copy of up to 50 MB.
  */
 const EXECUTE = `do $run$ declare file text := current_setting('order_lookup.file'); begin

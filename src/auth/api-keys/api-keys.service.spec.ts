@@ -16,11 +16,14 @@ interface Times {
   readonly revokedInMs?: number;
 }
 
-/** Makes the service with the keys `key 0`, `key 1` and so on. */
+/** V8 copies a part of less than 13 characters, and keeps the whole text for a longer one, such as a real key. */
+const toKey = (index: number): string => `the listed key ${index}`;
+
+/** Makes the service with the keys `the listed key 0`, `the listed key 1` and so on. */
 function createService(times: readonly Times[], ageSeconds = 0) {
   const keys = new Map<string, ListedKey>();
   for (const [index, { expiresInMs = Infinity, revokedInMs = Infinity }] of times.entries()) {
-    keys.set(hashApiKey(`key ${index}`), {
+    keys.set(hashApiKey(toKey(index)), {
       keyId: String(index),
       client: 'c',
       expiresAtMs: NOW_MS + expiresInMs,
@@ -48,7 +51,7 @@ it.each([
   ({ ageSeconds, secondsLeft, reason }) => {
     const { service } = createService([{}], ageSeconds);
     expect(service.secondsUntilRefusal).toBe(secondsLeft);
-    const verdict = service.verify('key 0');
+    const verdict = service.verify(toKey(0));
     expect(verdict.outcome === 'accepted' ? undefined : verdict.reason).toBe(reason);
   },
 );
@@ -59,7 +62,7 @@ it.each([
   { expiresInMs: 1, revokedInMs: 1, reason: undefined },
 ])('a key is accepted until it expires or is revoked, and then refused: %j', ({ reason, ...ends }) => {
   const { service, notedKeyIds } = createService([ends]);
-  const verdict = service.verify('key 0');
+  const verdict = service.verify(toKey(0));
   expect(verdict.outcome === 'accepted' ? undefined : verdict.reason).toBe(reason);
   expect(notedKeyIds).toEqual(reason === undefined ? ['0'] : []);
 });
@@ -88,7 +91,10 @@ it.each([
 
 it.each([
   { what: 'unknown keys', toHeader: (index: number) => `unknown ${index} ${'x'.repeat(8_000)}` },
-  { what: 'the rest of a header with a listed key', toHeader: (index: number) => `key ${index},${'x'.repeat(8_000)}` },
+  {
+    what: 'the rest of a header with a listed key',
+    toHeader: (index: number) => `${toKey(index)},${'x'.repeat(8_000)}`,
+  },
 ])('does not keep $what in memory', ({ toHeader }) => {
   const { service } = createService(Array.from({ length: 1_000 }, () => ({})));
   const before = measureHeap();
