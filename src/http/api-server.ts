@@ -1,4 +1,4 @@
-import { type IncomingMessage, type RequestListener, Server, type ServerOptions, ServerResponse } from 'node:http';
+import { IncomingMessage, type RequestListener, Server, type ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 export class Connection {
@@ -31,11 +31,18 @@ export class Connection {
 /** Node.js's HTTP server, which also counts the waiting requests of each open connection. */
 export class ApiServer extends Server {
   readonly openConnections: ReadonlyMap<Socket, Connection>;
+  /** The prototype of each request that this server creates, and of no request of another server. */
+  readonly requestPrototype: IncomingMessage;
+  readonly responsePrototype: ServerResponse;
 
   constructor(options: ServerOptions, listener: RequestListener) {
     const connections = new Map<Socket, Connection>();
-    super({ ...options, ServerResponse: createCountedResponse(connections) }, listener);
+    class ApiRequest extends IncomingMessage {}
+    const CountedResponse = createCountedResponse(connections);
+    super({ ...options, IncomingMessage: ApiRequest, ServerResponse: CountedResponse }, listener);
     this.openConnections = connections;
+    this.requestPrototype = ApiRequest.prototype;
+    this.responsePrototype = CountedResponse.prototype;
     this.on('connection', (socket: Socket) => {
       connections.set(socket, new Connection());
       socket.once('close', () => connections.delete(socket));

@@ -352,6 +352,16 @@ describe('the application answers with a problem document', () => {
   });
 });
 
+it('requests and responses are created with the prototypes that Express sets', async () => {
+  const created: { readonly object: object; readonly prototype: unknown }[] = [];
+  app.getHttpServer().prependOnceListener('request', (...objects: object[]) => {
+    for (const object of objects) created.push({ object, prototype: Object.getPrototypeOf(object) });
+  });
+  expect((await ask({ path: '/notes/text' })).status).toBe(200);
+  const isUnchanged = created.map(({ object, prototype }) => Object.getPrototypeOf(object) === prototype);
+  expect(isUnchanged).toEqual([true, true]); // of the request, and of the response
+});
+
 it('the body of a caller without credentials is not parsed', async () => {
   const reply = await ask({ path: '/notes', method: 'POST', headers: {}, body: 'no JSON' });
   expectProblem(reply, 'missing-credentials');
