@@ -28,21 +28,21 @@ export class Connection {
   }
 }
 
-/** Node.js's HTTP server, which also counts the waiting requests of each open connection. */
+/** Node.js's HTTP server with its own requests and responses. It counts the waiting requests of each connection. */
 export class ApiServer extends Server {
   readonly openConnections: ReadonlyMap<Socket, Connection>;
-  /** The prototype of each request that this server creates, and of no request of another server. */
+  /** The prototypes of the requests and responses of this server alone. Another server may run another application. */
   readonly requestPrototype: IncomingMessage;
   readonly responsePrototype: ServerResponse;
 
   constructor(options: ServerOptions, listener: RequestListener) {
     const connections = new Map<Socket, Connection>();
-    class ApiRequest extends IncomingMessage {}
-    const CountedResponse = createCountedResponse(connections);
-    super({ ...options, IncomingMessage: ApiRequest, ServerResponse: CountedResponse }, listener);
+    class OwnRequest extends IncomingMessage {} // with a prototype of its own, to which ServerAdapter adds methods
+    const OwnResponse = createCountedResponse(connections);
+    super({ ...options, IncomingMessage: OwnRequest, ServerResponse: OwnResponse }, listener);
     this.openConnections = connections;
-    this.requestPrototype = ApiRequest.prototype;
-    this.responsePrototype = CountedResponse.prototype;
+    this.requestPrototype = OwnRequest.prototype;
+    this.responsePrototype = OwnResponse.prototype;
     this.on('connection', (socket: Socket) => {
       connections.set(socket, new Connection());
       socket.once('close', () => connections.delete(socket));
@@ -55,11 +55,11 @@ export class ApiServer extends Server {
 }
 
 /**
- * Returns a class of responses that are counted as soon as they exist. A middleware would be too late: Node.js itself
- * answers `Expect: x`, and a request without Host, before it calls the listener.
+ * Returns a class of responses that are counted as soon as they exist. A middleware would miss some: Node.js itself
+ * answers `Expect: x`, and a request without Host, without calling the listener.
  */
 function createCountedResponse(connections: ReadonlyMap<Socket, Connection>): typeof ServerResponse {
-  return class<Request extends IncomingMessage> extends ServerResponse<Request> {
+  return class CountedResponse<Request extends IncomingMessage> extends ServerResponse<Request> {
     constructor(...parameters: [Request]) {
       super(...parameters); // Node.js passes more parameters than its types have
       connections.get(this.req.socket)?.add(this);

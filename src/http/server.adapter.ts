@@ -24,10 +24,10 @@ export class ServerAdapter extends ExpressAdapter {
   override initHttpServer(): void {
     const app = this.getInstance<Express>();
     const server = new ApiServer(createServerOptions(this.configuration), toRequestListener(app));
-    sharePrototypes(app, server);
     server.maxHeadersCount = 0; // no limit: with a limit, Node.js silently drops the headers after it
     server.maxConnections = MAX_CONNECTIONS;
     server.setTimeout(STALL_TIMEOUT_MS);
+    useServerPrototypes(app, server);
     this.httpServer = server;
   }
 
@@ -96,18 +96,20 @@ function createServerOptions({ KEEP_ALIVE_SECONDS }: Configuration): ServerOptio
     connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
     keepAliveTimeout: KEEP_ALIVE_SECONDS * 1000,
     joinDuplicateHeaders: true, // joins a second Authorization with a comma, so it is refused and not silently dropped
-    optimizeEmptyRequests: true, // avoids a stream for the empty body of each GET; Node.js has it from 24.12 on
+    optimizeEmptyRequests: true, // a request without a body costs less, but emits no `end`; from Node.js 24.12 on
   };
   return options;
 }
 
 /**
- * Gives Express's prototypes to the server, so that Node.js creates each request and response with the prototype that
- * Express sets again. Changing it would triple the cost of a request on Node.js 20 (docs/decisions.md).
+ * Lets Node.js create each request and response with the prototype that Express sets. If Express changed the prototype,
+ * V8 would handle the object slowly. See docs/decisions.md.
  */
-function sharePrototypes(app: Express, { requestPrototype, responsePrototype }: ApiServer): void {
-  app.request = Object.setPrototypeOf(requestPrototype, app.request) as Request;
-  app.response = Object.setPrototypeOf(responsePrototype, app.response) as Response;
+function useServerPrototypes(app: Express, { requestPrototype, responsePrototype }: ApiServer): void {
+  Object.setPrototypeOf(requestPrototype, app.request); // adds Express's methods, such as `request.get`
+  Object.setPrototypeOf(responsePrototype, app.response);
+  app.request = requestPrototype as Request;
+  app.response = responsePrototype as Response;
 }
 
 /** Returns a listener that runs Express for each request. If Express finds no path in the URL, it calls `onNoPath`. */
