@@ -106,10 +106,14 @@ function createServerOptions({ KEEP_ALIVE_SECONDS }: Configuration): ServerOptio
  * V8 would handle the object slowly. See docs/decisions.md.
  */
 function useServerPrototypes(app: Express, { requestPrototype, responsePrototype }: ApiServer): void {
-  Object.setPrototypeOf(requestPrototype, app.request); // adds Express's methods, such as `request.get`
-  Object.setPrototypeOf(responsePrototype, app.response);
-  app.request = requestPrototype as Request;
-  app.response = responsePrototype as Response;
+  app.request = copyPrototype(app.request, requestPrototype);
+  app.response = copyPrototype(app.response, responsePrototype);
+}
+
+/** Gives a prototype of the server what a prototype of Express has: the property `app`, and Express's methods. */
+function copyPrototype<Prototype extends object>(ofExpress: Prototype, ofServer: object): Prototype {
+  Object.defineProperties(ofServer, Object.getOwnPropertyDescriptors(ofExpress));
+  return Object.setPrototypeOf(ofServer, Object.getPrototypeOf(ofExpress) as object) as Prototype;
 }
 
 /** Returns a listener that runs Express for each request. If Express finds no path in the URL, it calls `onNoPath`. */
