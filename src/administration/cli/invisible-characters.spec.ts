@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { showControlCharacters, showInvisible } from './invisible-characters.js';
+import { showInvisible } from './invisible-characters.js';
 
 /** White space, control and format characters, and characters drawn as nothing, in the Unicode version of Node.js. */
 const KNOWN_TO_UNICODE = /[\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
@@ -28,8 +28,4 @@ it.each([
   { what: 'an invisible character after U+FFFF', text: 'tag \u{e0041}', shown: 'tag \\u{e0041}' },
 ])('shows a text with $what as $shown', ({ text, shown }) => {
   expect(showInvisible(text)).toBe(shown);
-});
-
-it('shows control characters of a text for people as escapes, except line breaks', () => {
-  expect(showControlCharacters('a\u001b[2J\r\u009b\tb\nc\u00a0d')).toBe('a\\u001b[2J\\u000d\\u009b\\u0009b\nc\u00a0d');
 });

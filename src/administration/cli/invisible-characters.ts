@@ -15,12 +15,12 @@ const CONTROL_CHARACTERS = /\p{Cc}/gu;
 
 /** Writes out invisible characters, such as `\u200b`, and the control characters, which a terminal would obey. */
 export function showInvisible(text: string): string {
-  return text.replace(INVISIBLE_CHARACTERS, escapeCharacter).replace(CONTROL_CHARACTERS, escapeCharacter);
+  return showControlCharacters(text.replace(INVISIBLE_CHARACTERS, escapeCharacter));
 }
 
-/** Returns the text with each control character written out, except line breaks. Use it for all that people read. */
+/** Writes out control characters. Use it for JSON: it has no form `\u{…}` for other invisible characters. */
 export function showControlCharacters(text: string): string {
-  return text.replace(CONTROL_CHARACTERS, (character) => (character === '\n' ? character : escapeCharacter(character)));
+  return text.replace(CONTROL_CHARACTERS, escapeCharacter);
 }
 
 function escapeCharacter(character: string): string {

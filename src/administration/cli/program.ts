@@ -55,19 +55,23 @@ export async function runProgram(program: Command, io: ProgramIo): Promise<void>
     const isHelp = error instanceof CommanderError && error.exitCode === 0;
     if (isHelp) return; // commander has printed the help
     const sentence = error instanceof CommanderError ? describeUsage(error, program, io) : describeError(error);
-    const lines = sentence.split('\n').map(showInvisible); // the sentence may quote what was typed
-    io.stderr.write(`${lines.join('\n')}\n`);
+    io.stderr.write(`${showInvisibleInLines(sentence)}\n`);
     io.exitCode = 1;
   }
 }
 
-/** Prints text for people. The text may contain what others have written, and a terminal obeys control characters. */
+/** Prints text for people. If a value in it may contain a line break, pass the value through `showInvisible` before. */
 export function print(io: ProgramIo, text: string): void {
-  io.stdout.write(`${showControlCharacters(text)}\n`);
+  io.stdout.write(`${showInvisibleInLines(text)}\n`);
 }
 
 export function printJson(io: ProgramIo, value: unknown): void {
-  print(io, JSON.stringify(value));
+  io.stdout.write(`${showControlCharacters(JSON.stringify(value))}\n`);
+}
+
+/** Writes out invisible characters except line breaks, because texts may quote what others have written or typed. */
+function showInvisibleInLines(text: string): string {
+  return text.split('\n').map(showInvisible).join('\n');
 }
 
 /** Returns a command line to type: `npm run …` if npm started this program, else `node dist/…`, as in the image. */

@@ -41,7 +41,7 @@ export function describeEffects(plan: Plan, extent: Extent): string[] {
     lines.push('', ...selectFirst(refused, extent, ''));
   }
   for (const [title, ofList] of groupBy(changes, formatPlace)) {
-    lines.push('', title, ...selectFirst(sortByDanger(ofList).map(describeChange), extent, '    '));
+    lines.push('', showInvisible(title), ...selectFirst(sortByDanger(ofList).map(describeChange), extent, '    '));
   }
   if (marks.length > 0) lines.push('', 'Is this meant?', ...selectFirst(marks, extent, ''));
   return lines;
