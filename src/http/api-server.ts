@@ -31,14 +31,14 @@ export class Connection {
 /** Node.js's HTTP server with its own requests and responses. It counts the waiting requests of each connection. */
 export class ApiServer extends Server {
   readonly openConnections: ReadonlyMap<Socket, Connection>;
-  /** The prototypes of the requests and responses of this server alone. Another server may run another application. */
+  /** Only requests and responses of this server have these prototypes: another server may run another application. */
   readonly requestPrototype: IncomingMessage;
   readonly responsePrototype: ServerResponse;
 
   constructor(options: ServerOptions, listener: RequestListener) {
     const connections = new Map<Socket, Connection>();
     class OwnRequest extends IncomingMessage {} // with a prototype of its own, to which ServerAdapter adds methods
-    const OwnResponse = createCountedResponse(connections);
+    const OwnResponse = createResponseClass(connections);
     super({ ...options, IncomingMessage: OwnRequest, ServerResponse: OwnResponse }, listener);
     this.openConnections = connections;
     this.requestPrototype = OwnRequest.prototype;
@@ -58,7 +58,7 @@ export class ApiServer extends Server {
  * Returns a class of responses that are counted as soon as they exist. A middleware would miss some: Node.js itself
  * answers `Expect: x`, and a request without Host, without calling the listener.
  */
-function createCountedResponse(connections: ReadonlyMap<Socket, Connection>): typeof ServerResponse {
+function createResponseClass(connections: ReadonlyMap<Socket, Connection>): typeof ServerResponse {
   return class CountedResponse<Request extends IncomingMessage> extends ServerResponse<Request> {
     constructor(...parameters: [Request]) {
       super(...parameters); // Node.js passes more parameters than its types have

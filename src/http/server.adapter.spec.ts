@@ -4,7 +4,7 @@ import express, { type Express } from 'express';
 import { Configuration } from '../configuration/configuration.js';
 import { ServerAdapter } from './server.adapter.js';
 
-it('a request belongs to our Express application, even if somebody mounts this in another application', () => {
+it('the prototypes of requests belong to our Express application, even if it is mounted in another one', () => {
   const adapter = new ServerAdapter(new Configuration());
   adapter.initHttpServer();
   const app = adapter.getInstance<Express>();

@@ -13,7 +13,7 @@ const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 /** During a request, a connection without traffic is closed after this time: its client or a handler hangs. */
 const STALL_TIMEOUT_MS = 60_000;
 
-/** Nest's adapter for Express, with options of our own for Express and for Node.js's server. */
+/** Nest's adapter for Express, with our own server, options, and answers to requests without a route. */
 export class ServerAdapter extends ExpressAdapter {
   private readonly methodsByPath = new Map<string, Set<string>>();
 
@@ -106,12 +106,13 @@ function createServerOptions({ KEEP_ALIVE_SECONDS }: Configuration): ServerOptio
  * V8 would handle the object slowly. See docs/decisions.md.
  */
 function useServerPrototypes(app: Express, { requestPrototype, responsePrototype }: ApiServer): void {
-  app.request = copyPrototype(app.request, requestPrototype);
-  app.response = copyPrototype(app.response, responsePrototype);
+  app.request = extendPrototype(requestPrototype, app.request);
+  app.response = extendPrototype(responsePrototype, app.response);
 }
 
-/** Gives a prototype of the server what a prototype of Express has: the property `app`, and Express's methods. */
-function copyPrototype<Prototype extends object>(ofExpress: Prototype, ofServer: object): Prototype {
+/** Adds to a prototype of the server what Express's prototype has: the property `app`, and inherited methods. */
+function extendPrototype<Prototype extends object>(ofServer: object, ofExpress: Prototype): Prototype {
+  // `app` is copied: if somebody mounts the application in another one, Express replaces all that is inherited
   Object.defineProperties(ofServer, Object.getOwnPropertyDescriptors(ofExpress));
   return Object.setPrototypeOf(ofServer, Object.getPrototypeOf(ofExpress) as object) as Prototype;
 }
@@ -143,7 +144,7 @@ function refuseOtherMethods(routeMethods: ReadonlySet<string>): RequestHandler {
   const allow = [...methods, 'OPTIONS'].join(', ');
   return ({ method }, response, next) => {
     if (methods.includes(method)) {
-      next(); // the route passed the request on, such as a route for another `host`. The next handler answers 404
+      next(); // a route for another `host`, for example, passed the request on. The next handler answers 404
       return;
     }
     response.setHeader('Allow', allow);

@@ -13,12 +13,12 @@ const INVISIBLE_CHARACTERS = new RegExp(
 );
 const CONTROL_CHARACTERS = /\p{Cc}/gu;
 
-/** Writes out invisible characters, such as `\u200b`, and the control characters, which a terminal would obey. */
+/** Escapes invisible characters, as in `\u200b`, and the control characters, which a terminal would obey. */
 export function showInvisible(text: string): string {
   return showControlCharacters(text.replace(INVISIBLE_CHARACTERS, escapeCharacter));
 }
 
-/** Writes out control characters. Use it for JSON: it has no form `\u{…}` for other invisible characters. */
+/** Escapes control characters alone. Use it for JSON, which permits `\u009b`, but not `\u{e0041}`. */
 export function showControlCharacters(text: string): string {
   return text.replace(CONTROL_CHARACTERS, escapeCharacter);
 }

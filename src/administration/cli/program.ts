@@ -13,8 +13,8 @@ export interface ProgramIo {
   readonly stdout: Terminal['output'];
   readonly stderr: NodeJS.WritableStream;
   /**
-   * 0: the command is done. 1: it could not do its work. 2: it is done, and found something for which its caller should
-   * stop. Never change the meaning of a command's status, because pipelines decide by it.
+   * 0: the command is done. 1: it could not do its work, or `migrate status` misses a file. 2: it is done, and its
+   * caller should stop. Never change the meaning of a command's status, because pipelines decide by it.
    */
   exitCode?: typeof process.exitCode;
 }
@@ -30,7 +30,7 @@ interface ProgramOptions {
   readonly notes: string;
 }
 
-/** npm puts these options into `npm_config_…`. Do not read them there: .npmrc may set them, too. */
+/** npm puts options before "--" into `npm_config_…`. Do not read them there: .npmrc may set them, too. */
 const NPM_RULE = 'Without "--", npm reads the options itself and does not pass them on.';
 
 export function createProgram({ name, commands, notes }: ProgramOptions, { stdout }: ProgramIo): Command {
@@ -60,7 +60,7 @@ export async function runProgram(program: Command, io: ProgramIo): Promise<void>
   }
 }
 
-/** Prints text for people. If a value in it may contain a line break, pass the value through `showInvisible` before. */
+/** Prints text for people, with its line breaks. If a value may contain any, call `showInvisible` on it first. */
 export function print(io: ProgramIo, text: string): void {
   io.stdout.write(`${showInvisibleInLines(text)}\n`);
 }
@@ -69,7 +69,7 @@ export function printJson(io: ProgramIo, value: unknown): void {
   io.stdout.write(`${showControlCharacters(JSON.stringify(value))}\n`);
 }
 
-/** Writes out invisible characters except line breaks, because texts may quote what others have written or typed. */
+/** Escapes invisible characters, but keeps line breaks. A text may quote what others have written or typed. */
 function showInvisibleInLines(text: string): string {
   return text.split('\n').map(showInvisible).join('\n');
 }
