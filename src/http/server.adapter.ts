@@ -114,7 +114,8 @@ function useServerPrototypes(app: Express, { requestPrototype, responsePrototype
 function extendPrototype<Prototype extends object>(ofServer: object, ofExpress: Prototype): Prototype {
   // `app` is copied: if somebody mounts the application in another one, Express replaces all that is inherited
   Object.defineProperties(ofServer, Object.getOwnPropertyDescriptors(ofExpress));
-  return Object.setPrototypeOf(ofServer, Object.getPrototypeOf(ofExpress) as object) as Prototype;
+  Object.setPrototypeOf(ofServer, Object.getPrototypeOf(ofExpress) as object);
+  return ofServer as Prototype;
 }
 
 /** Returns a listener that runs Express for each request. If Express finds no path in the URL, it calls `onNoPath`. */

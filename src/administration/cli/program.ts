@@ -13,8 +13,8 @@ export interface ProgramIo {
   readonly stdout: Terminal['output'];
   readonly stderr: NodeJS.WritableStream;
   /**
-   * 0: the command is done. 1: it could not do its work, or `migrate status` misses a file. 2: it is done, and its
-   * caller should stop. Never change the meaning of a command's status, because pipelines decide by it.
+   * 0: the command is done. 1: it could not do its work, or `migrate status` found an applied migration without a file.
+   * 2: it is done, and its caller should stop. Do not change the meaning of a status: pipelines decide by it.
    */
   exitCode?: typeof process.exitCode;
 }
@@ -30,7 +30,7 @@ interface ProgramOptions {
   readonly notes: string;
 }
 
-/** npm puts options before "--" into `npm_config_…`. Do not read them there: .npmrc may set them, too. */
+/** Do not read the options that npm takes from `npm_config_…`: .npmrc may set the same variables. */
 const NPM_RULE = 'Without "--", npm reads the options itself and does not pass them on.';
 
 export function createProgram({ name, commands, notes }: ProgramOptions, { stdout }: ProgramIo): Command {

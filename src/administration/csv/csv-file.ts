@@ -5,7 +5,6 @@ import { readFile } from 'node:fs/promises';
 import { CsvError, parse } from 'csv-parse/sync';
 import type { Column, Table } from '../../database/tables.js';
 import { OperatorError, toMessage } from '../../telemetry/error-message.js';
-import { showInvisible } from '../cli/invisible-characters.js';
 import { formatCommandLine } from '../cli/program.js';
 import { parseTime } from '../cli/time.js';
 import { CSV_TABLES, POSITION, type Row, isTime, joinFields, listFileColumns } from './csv-tables.js';
@@ -194,7 +193,7 @@ function findWrongTimes(columns: readonly Column[], row: Row): string[] {
 
 function quoteStart(text: string): string {
   const start = Array.from(text).slice(0, SHOWN_CHARACTERS).join('');
-  return showInvisible(JSON.stringify(start));
+  return JSON.stringify(start); // `runProgram` escapes invisible characters
 }
 
 function toOperatorError(path: string, faults: readonly Fault[]): OperatorError {
